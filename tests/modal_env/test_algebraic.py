@@ -50,15 +50,6 @@ def test_quotients_are_those_of_the_values(a: Polynomial, b: Polynomial, c: Poly
     assert left.sign(x) == (left(x) > 0) - (left(x) < 0)
 
 
-test_many_quotients = pytest.mark.slow(
-    settings(max_examples=40)(
-        given(polynomials, polynomials, polynomials, polynomials, small)(
-            test_quotients_are_those_of_the_values.hypothesis.inner_test
-        )
-    )
-)
-
-
 @settings(max_examples=40)
 @given(known_roots, known_squares)
 def test_known_roots_are_found_and_fractions_as_such(fractions: list[F], squares: list[int]) -> None:
@@ -67,13 +58,6 @@ def test_known_roots_are_found_and_fractions_as_such(fractions: list[F], squares
     assert [root for root in roots if isinstance(root, F)] == sorted({r for r in fractions if r > 0})
     expected = sorted([*{float(r) for r in fractions if r > 0}, *map(sqrt, set(squares))])
     assert [float(root) for root in roots] == pytest.approx(expected, rel=1e-15)
-
-
-test_many_known_roots = pytest.mark.slow(
-    settings(max_examples=100)(
-        given(known_roots, known_squares)(test_known_roots_are_found_and_fractions_as_such.hypothesis.inner_test)
-    )
-)
 
 
 @settings(max_examples=40)
@@ -99,11 +83,6 @@ def test_the_sign_at_an_irrational_number(p: Polynomial) -> None:
     expected = np.sign(rational) if rational**2 > 2 * irrational**2 else np.sign(irrational)
     assert sign(p, SQRT2) == expected
     assert sign(p * (X * X - Polynomial.of([2])), SQRT2) == 0
-
-
-test_many_signs_at_an_irrational_number = pytest.mark.slow(
-    settings(max_examples=100)(given(polynomials)(test_the_sign_at_an_irrational_number.hypothesis.inner_test))
-)
 
 
 def test_a_number_told_by_different_polynomials_is_one() -> None:

@@ -51,12 +51,3 @@ def test_what_is_contained_is_taken(maker: Any, actions: str, action: Any) -> No
         assert contained
     if actions == "formula":
         assert contained == (isinstance(action, str) and 1 <= len(action) <= BUDGET)
-
-
-@pytest.mark.slow
-@EVERY_MAKER
-@EVERY_MODE
-@settings(max_examples=60)
-@given(action=ACTIONS)
-def test_what_is_contained_is_taken_of_many_actions(maker: Any, actions: str, action: Any) -> None:
-    test_what_is_contained_is_taken.hypothesis.inner_test(maker, actions, action)
