@@ -95,28 +95,12 @@ def test_vertices_are_those_that_a_search_by_bases_finds(utilities: Matrix) -> N
         assert [bool(vertex.labels.played >> i & 1) for i in range(len(paid))] == [x > 0 for x in vertex.mix]
 
 
-test_vertices_of_many_games = pytest.mark.slow(
-    settings(max_examples=150)(
-        given(matrices())(test_vertices_are_those_that_a_search_by_bases_finds.hypothesis.inner_test)
-    )
-)
-
-
 @settings(max_examples=60)
 @given(matrices(largest=5))
 def test_vertices_that_are_equilibria_with_themselves_are_found_without_the_others(utilities: Matrix) -> None:
     everything = vertices(utilities)
     expected = [vertex for vertex in everything if vertex.labels.played & ~vertex.labels.replies == 0]
     assert vertices(utilities, symmetric_only=True) == expected
-
-
-test_vertices_that_are_equilibria_with_themselves_in_many_games = pytest.mark.slow(
-    settings(max_examples=400)(
-        given(matrices(largest=7))(
-            test_vertices_that_are_equilibria_with_themselves_are_found_without_the_others.hypothesis.inner_test
-        )
-    )
-)
 
 
 @pytest.mark.slow
@@ -143,13 +127,6 @@ def test_the_symmetric_equilibria_of_the_whole_library_are_equilibria() -> None:
 @given(matrices())
 def test_random_games_have_the_extreme_equilibria_that_gambit_finds(utilities: Matrix) -> None:
     assert extremes(equilibria_of(("",) * len(utilities), utilities, False)) == by_gambit(utilities)
-
-
-test_many_games_have_the_extreme_equilibria_that_gambit_finds = pytest.mark.slow(
-    settings(max_examples=150)(
-        given(matrices())(test_random_games_have_the_extreme_equilibria_that_gambit_finds.hypothesis.inner_test)
-    )
-)
 
 
 @pytest.mark.slow
@@ -247,15 +224,6 @@ def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: 
             assert any(both) == is_equilibrium
 
 
-test_symmetric_profiles_of_many_games = pytest.mark.slow(
-    settings(max_examples=40)(
-        given(matrices(largest=3))(
-            test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so.hypothesis.inner_test
-        )
-    )
-)
-
-
 @settings(max_examples=40)
 @given(matrices(), st.randoms(use_true_random=False))
 def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> None:
@@ -273,15 +241,6 @@ def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> 
             paid = [sum(a * x for a, x in zip(row, other, strict=True)) for row in utilities]
             assert sum(x * points for x, points in zip(own, paid, strict=True)) == max(paid)
             assert low <= max(paid) <= high
-
-
-test_mixtures_of_many_sets = pytest.mark.slow(
-    settings(max_examples=100)(
-        given(matrices(), st.randoms(use_true_random=False))(
-            test_mixtures_of_a_set_are_equilibria.hypothesis.inner_test
-        )
-    )
-)
 
 
 def test_random_bot_changes_nothing() -> None:

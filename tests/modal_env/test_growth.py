@@ -43,12 +43,6 @@ class TestSteps:
         assert grown.counts == tuple(count + added.count(str(i)) for i, count in enumerate(counts))
         assert grown.added == tuple(sorted(set(added)))
 
-    test_runs_of_many_games = pytest.mark.slow(
-        settings(max_examples=40)(
-            given(MATRICES, COUNTS)(test_runs_are_what_one_step_at_a_time_adds.hypothesis.inner_test)
-        )
-    )
-
     @settings(max_examples=20)
     @given(MATRICES, COUNTS)
     def test_an_endless_run_never_ends(self, rows: list[list[Fraction]], counts: list[int]) -> None:
@@ -57,10 +51,6 @@ class TestSteps:
             later = growth(rows, grown.counts, 10**40)
             assert [run.agent for run in later.runs] == [grown.runs[-1].agent]
         assert not any(run.is_endless for run in grown.runs[:-1])
-
-    test_endless_runs_of_many_games = pytest.mark.slow(
-        settings(max_examples=40)(given(MATRICES, COUNTS)(test_an_endless_run_never_ends.hypothesis.inner_test))
-    )
 
     def test_from_one_of_each(self) -> None:
         grown = growth(post("1/10"), [1, 1, 1, 1], 1000)

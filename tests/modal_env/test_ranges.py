@@ -134,15 +134,6 @@ def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
         assert found.at(epsilon) == equilibria_of(names, utilities, symmetric_only), epsilon
 
 
-test_many_random_games = pytest.mark.slow(
-    settings(max_examples=80)(
-        given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))(
-            test_random_games.hypothesis.inner_test
-        )
-    )
-)
-
-
 def test_pieces_cover_every_epsilon_once(costed: tuple[str, Ranges]) -> None:
     _, found = costed
     intervals = [piece.interval for piece in found.pieces]
