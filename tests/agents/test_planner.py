@@ -1,6 +1,8 @@
 """The planner and its plans: copies that play on, games in its head, what it finds, and fixed plans."""
 
 import copy
+import hashlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +29,11 @@ from welfare_env import Game, Rules, View
 TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
 YEARS = range(1901, 1909)
+FOUND = [  # members, others, and a digest of the orders
+    (("PLAYERB",), "prosocial", "892ca83b913a"),
+    (("PLAYERA", "PLAYERC"), "dumbbot", "de5557cbb8e3"),
+    (("PLAYERA", "PLAYERB"), "marshal", "e89233979dc9"),
+]
 COPIED = [
     "random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot", "grim", "police", "sheriff",
     "marshal", "fortress", "tit-for-tat", "pact", "posse", "noisy:of=dumbbot", "marshal:fight=dumbbot",
@@ -92,6 +99,19 @@ class TestWorlds:
             told = {power: policy.act(None, {"view": game.view(power)}) for power, policy in twins.items()}
             found = played(players, game)
             assert told == {power: found[power] for power in told}
+
+    def test_copies_see_each_phase_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        seen: list[tuple[str, str]] = []
+        orders = agents.HoldPolicy.orders
+        monkeypatch.setattr(
+            agents.HoldPolicy, "orders", lambda self, view: seen.append((view.power, view.phase)) or orders(self, view)
+        )
+        game = Game("clique:3", rules=Rules(years=2, press=None))
+        world = self.world("hold", game)
+        while not game.is_done:
+            world.follow(game.view("PLAYERA"))
+            game.advance()
+        assert len(seen) == len(set(seen)) > 6
 
     def test_peace_is_worth_what_it_is(self) -> None:
         game = Game(rules=Rules(years=3, press=None))
@@ -209,6 +229,12 @@ class TestTactics:
         )
         assert self.orders(game, Course(Move.TAKE, ("FRANCE",))) == ["A BUR - PAR", "A GAS S A BUR - PAR"]
 
+    def test_an_empty_center_is_nearer_than_a_guarded_one(self) -> None:
+        units = {"GERMANY": ["A BUR"], "FRANCE": ["A MAR"]}
+        game = self.game(units, {"FRANCE": ["MAR", "PAR"], "GERMANY": ["MUN"]})
+        wanted = centers_wanted(game.view("GERMANY"), Course(Move.TAKE, ("FRANCE",)), ("GERMANY",))
+        assert [center for center in wanted if center in ("MAR", "PAR")] == ["PAR", "MAR"]
+
     def test_loot_is_received_first_and_then_what_is_due_to_the_partner(self) -> None:
         game = self.game(
             {"GERMANY": ["A RUH", "F NTH"]}, {"FRANCE": ["BEL", "LON", "PAR"], "ITALY": ["ROM"], "GERMANY": ["MUN"]}
@@ -282,22 +308,39 @@ class TestPlanner:
         result = evaluation.self_play("plan:budget=1", games=1, rules=Rules(years=1), map_name="clique:3")
         assert result.root_nash_welfare.value > 0
 
+    def orders(self, planner: PlannerPolicy, members: Sequence[str], others: str) -> list[dict[str, list[str]]]:
+        """What a planner orders in a game on clique:4."""
+        game = Game("clique:4", Rules(years=2, press=None))
+        assert isinstance(planner, PlanningPolicy | CoalitionPolicy)
+        planner.meet(lambda power: agents.make(others))
+        planner.reset_coalition(members, seed=0)
+        players: dict[str, Policy] = {p: planner if p in members else agents.make(others) for p in game.powers}
+        for power in set(game.powers) - set(members):
+            players[power].reset(power, seed=1)
+        return [
+            {member: orders for member, orders in played(players, game).items() if member in members}
+            for _ in iter(lambda: game.is_done, True)
+        ]
+
     def test_a_value_of_ones_own(self) -> None:
-        """The same seed finds the same orders, other values others."""
-        found = []
-        for value in (least_gain, least_gain, lambda gains: -sum(gains.values())):
-            planner = PlannerPolicy(budget=20, value=value)
-            assert isinstance(planner, PlanningPolicy | CoalitionPolicy)
-            game = Game("clique:3", Rules(years=2, press=None))
-            planner.meet(lambda power: agents.make("prosocial"))
-            planner.reset(game.powers[0], seed=0)
-            orders = []
-            while not game.is_done:
-                orders.append(planner.act(None, {"view": game.view(game.powers[0])}))
-                game.submit(game.powers[0], orders[-1], strict=False)
-                game.advance()
-            found.append(orders)
-        assert found[0] == found[1] != found[2]
+        """Of the members' gains over peace. The same seed finds the same orders; another value finds others."""
+        gains: list[dict[str, float]] = []
+        self.orders(
+            PlannerPolicy(budget=1, value=lambda each: gains.append(dict(each)) or 0.0), ("PLAYERB",), "prosocial"
+        )
+        assert gains[0] == {"PLAYERB": 0}  # peace is tried first
+        first, again, other = (
+            self.orders(PlannerPolicy(budget=10, value=value), ("PLAYERB",), "prosocial")
+            for value in (least_gain, least_gain, lambda gains: -sum(gains.values()))
+        )
+        assert first == again != other
+
+    @pytest.mark.parametrize(("members", "others", "found"), FOUND)
+    def test_the_same_budget_finds_the_same_plan_in_every_version(
+        self, members: tuple[str, ...], others: str, found: str
+    ) -> None:
+        orders = self.orders(PlannerPolicy(budget=8), members, others)
+        assert hashlib.sha256(json.dumps(orders).encode()).hexdigest()[:12] == found
 
     @pytest.mark.slow
     @pytest.mark.parametrize("spec", ["prosocial", "tit-for-tat"])
