@@ -23,7 +23,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
 Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents; certificates of
 best replies are in `modal_env.best_replies`).
-The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
+The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
 Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
@@ -45,9 +45,9 @@ from modal_env.dynamics.replicator import replicator
 from modal_env.dynamics.stability import jacobian
 from modal_env.envs.rounds import Round
 from modal_env.envs.setting import Setting, make_setting
-from modal_env.errors import ActionError, FormulaError, GameError, ModalError
+from modal_env.errors import FormulaError, GameError, ModalError, ProgramActionError
 from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, mix_text
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.games.open_spiel import open_spiel_game
 from modal_env.games.payoffs import PRESETS
 from modal_env.games.ranges import Family, ranges
@@ -94,7 +94,6 @@ __all__ = [
     "POST",
     "PRESETS",
     "SOURCES",
-    "ActionError",
     "Agent",
     "ConFairBot",
     "CooperateBot",
@@ -103,7 +102,6 @@ __all__ = [
     "FairBot",
     "Family",
     "FormulaError",
-    "Game",
     "GameError",
     "JustBot",
     "MagicBot",
@@ -111,6 +109,8 @@ __all__ = [
     "ModalError",
     "NiceBot",
     "OneBot",
+    "ProgramActionError",
+    "ProgramGame",
     "PrudentBot",
     "RandomBot",
     "ReverseFairBot",

@@ -30,7 +30,7 @@ class GameError(ModalError, ValueError):
     """An invalid argument of a game, a play or a tournament."""
 
 
-class ActionError(ModalError, ValueError):
+class ProgramActionError(ModalError, ValueError):
     """A value that is not an action, a player that does not exist, or an environment that is not running."""
 
 

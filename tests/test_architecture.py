@@ -4,6 +4,7 @@ import ast
 import functools
 import importlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -162,6 +163,8 @@ def test_the_page_on_architecture_names_every_room() -> None:
     page = PAGE.read_text(encoding="utf-8")
     rooms = {folder for folder in folder_sizes() if folder.count("/") == 1}
     assert [room for room in sorted(rooms) if f"| `{room}` |" not in page] == []
+    named = re.findall(r"^\| `([\w/]+)` \|", page, re.MULTILINE)
+    assert [name for name in named if not (ROOT / name).is_dir() and not (ROOT / f"{name}.py").exists()] == []
 
 
 def test_a_wrong_import_would_be_seen() -> None:

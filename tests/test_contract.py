@@ -279,7 +279,7 @@ def test_programs_are_read_and_played() -> None:
     bots = [modal_env.FairBot, modal_env.DefectBot, bot]
     assert "PrudentBot" in str(modal_env.tournament(bots))
     assert len(modal_env.equilibria(modal_env.POST, epsilon=Fraction(1, 10))) == 3
-    assert "FairBot" in str(modal_env.replicator(modal_env.Game(bots[:2], "1/10"), [0.9, 0.1], 50).limit)
+    assert "FairBot" in str(modal_env.replicator(modal_env.ProgramGame(bots[:2], "1/10"), [0.9, 0.1], 50).limit)
 
 
 # Players

@@ -56,10 +56,10 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
     show_position(view, screen)
     if not view.legal_orders and not view.points_to_give:
         return []
-    return Orders(view, screen).collected(_lines(read or _typed))
+    return OrderSheet(view, screen).collected(_lines(read or _typed))
 
 
-class Orders:
+class OrderSheet:
     """The orders of a phase, each legal together with the others."""
 
     help = ORDERS_HELP
@@ -116,7 +116,7 @@ class Orders:
         self.screen.print(Text(f"  {order}"))
 
 
-class Letters(Orders):
+class Letters(OrderSheet):
     """The messages of a round: (recipient, text) pairs, one for each recipient."""
 
     help = MESSAGES_HELP

@@ -26,7 +26,7 @@ def _kind(error: sqlite3.Error) -> int:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """The layout of one kind of our files.
 
     Attributes:

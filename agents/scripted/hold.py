@@ -1,4 +1,4 @@
-"""Hold: the player that changes nothing."""
+"""Players that hold: one that changes nothing, and a fortress, which arms and never attacks."""
 
 from __future__ import annotations
 
@@ -23,3 +23,17 @@ class HoldPolicy(ScriptedPolicy):
 
     def winter(self, view: View) -> list[str]:
         return [f"{unit} D" for unit in self.own_units(view)[: view.must_disband]]
+
+
+class FortressPolicy(HoldPolicy):
+    """Holds with all units and builds all it may (in each home center, the first unit by name); disbands only what it
+    must. Deterministic.
+
+    A feint: it provokes players that react to armament, although it takes nothing.
+    """
+
+    def winter(self, view: View) -> list[str]:
+        if view.must_disband:
+            return super().winter(view)
+        builds = [legal[0] for legal in view.legal_orders.values() if legal[0].endswith(" B")]
+        return builds[: view.max_builds]

@@ -24,8 +24,7 @@ from agents.scripted.deterrents.punish import PunishPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
-from agents.scripted.fortress import FortressPolicy
-from agents.scripted.hold import HoldPolicy
+from agents.scripted.hold import FortressPolicy, HoldPolicy
 from agents.scripted.mixture import MixturePolicy
 from agents.scripted.noisy import NoisyPolicy
 from agents.scripted.pact import PactPolicy

@@ -15,7 +15,7 @@ from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASU
 from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, Options
+from evaluation.play.game_settings import GameSettings, SettingOptions
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
@@ -56,7 +56,7 @@ def compare(
     measure: str | Sequence[str] | None = None,
     pairs: bool = False,
     games: int | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[SettingOptions],
 ) -> Comparison:
     """Compare conditions in a measure: paired differences (second - first) over games with the same seeds.
 

@@ -45,7 +45,7 @@ DISBAND_HERE, BUILD_HERE = 100, 101  # Winter orders
 SPRING, SPRING_RETREATS, FALL, FALL_RETREATS, WINTER, PATH_SPRING, PATH_FALL, PATH_KEEP, PATH_DISBAND = range(9)
 PHASE_OF = np.array([SPRING, SPRING_RETREATS, FALL, FALL_RETREATS, WINTER, SPRING, FALL, WINTER, WINTER])
 
-# Indices into `Table.numbers`.
+# Indices into `HashTable.numbers`.
 NODES, EDGES, EXPANDED, EXCLUDED, LIMIT, FULL, STAMP, PLANS, BREADTH = range(9)
 # Nodes with fixed numbers: positions of the path as ordinary nodes, then (from OPENING) as nodes of the path. The path
 # is armed until the Winter in which all disband, then disarmed.
@@ -53,7 +53,7 @@ ARMED, DISARMED, ENTERED, OPENING, SPECIALS = 0, 3, 6, 7, 16
 TO_PATH = 8  # offset from an ordinary node to its node of the path; the armed Winter has two
 
 
-class Table(NamedTuple):
+class HashTable(NamedTuple):
     """The memory of a search.
 
     Attributes:

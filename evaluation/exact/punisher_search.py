@@ -118,13 +118,13 @@ class PunisherSearch:
     def _double(self, names: Iterable[str]) -> None:
         self.table = self.table._replace(**{name: _doubled(getattr(self.table, name)) for name in names})
 
-    def _new_table(self, front: int) -> g.Table:
+    def _new_table(self, front: int) -> g.HashTable:
         nodes, plans, clique = FIRST_NODES, FIRST_NODES, self.clique
         numbers = np.zeros(16, np.int64)
         numbers[g.EXCLUDED] = self.seat[self.excluded] if self.excluded >= 0 else NOBODY
         numbers[g.BREADTH] = self.breadth
         span = (nodes, g.COLUMNS)
-        return g.Table(
+        return g.HashTable(
             shape=np.array([clique.cores, clique.powers, self.provinces, front]),
             numbers=numbers,
             keys=np.zeros((nodes, 4), np.int64),

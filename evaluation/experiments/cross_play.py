@@ -24,7 +24,7 @@ from evaluation.measures.rows import PlayedResult, game_rows, same_columns
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, Options
+from evaluation.play.game_settings import GameSettings, SettingOptions
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.games import Record
 from welfare_env import Rules
@@ -262,7 +262,7 @@ def cross_play(
     types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
-    **options: Unpack[Options],
+    **options: Unpack[SettingOptions],
 ) -> CrossPlayResult:
     """Play mixes of policies (4 seats of one and 3 of another, ...) and measure the payoff of each policy in each mix.
 

@@ -21,7 +21,7 @@ from evaluation.experiments.notes import portfolio_notes
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, Options
+from evaluation.play.game_settings import GameSettings, SettingOptions
 from welfare_env import RulesError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
@@ -124,7 +124,7 @@ def red_team(
     *,
     games: int = GAMES,
     trained: Sequence[PolicyLike] = (),
-    **options: Unpack[Options],
+    **options: Unpack[SettingOptions],
 ) -> RedTeamResult:
     """Try many attacks on a policy, select the one that gains most, and measure it on fresh games.
 

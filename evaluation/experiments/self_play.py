@@ -17,7 +17,7 @@ from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, 
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, Options
+from evaluation.play.game_settings import GameSettings, SettingOptions
 from welfare_env import Rules
 
 
@@ -205,7 +205,7 @@ BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
 
 
 @takes_options(GameSettings)
-def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -> SelfPlayResult:
+def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[SettingOptions]) -> SelfPlayResult:
     """Play a policy, or a profile of several, and measure the games.
 
     Args:

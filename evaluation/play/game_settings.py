@@ -63,7 +63,7 @@ class PlannedGames(Sequence[GameSpec]):
         return self._game(self._numbers[place])
 
 
-class Options(TypedDict, total=False):
+class SettingOptions(TypedDict, total=False):
     """The fields of `Setting`, for type checkers."""
 
     seed: int

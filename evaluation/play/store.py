@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from agents.runtime.files import parse_json, reason, shown
-from agents.runtime.storage import Layout
+from agents.runtime.storage import FileLayout
 from evaluation.checks import listed
 from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
@@ -59,7 +59,7 @@ class StoreError(WelfareEnvError):
     """A store operation failed. The message names the file and a remedy."""
 
 
-_LAYOUT = Layout(
+_LAYOUT = FileLayout(
     application=0x57454C46,  # "WELF"
     version=1,
     create=_CREATE,

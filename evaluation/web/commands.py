@@ -17,7 +17,7 @@ from evaluation.measures.lm_usage import spent
 from evaluation.play.games import play_all
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.play.turns import set_up_game
-from evaluation.web.settings import SPECTATOR, TableError, TableSettings, profile_with
+from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, profile_with
 from welfare_env import Rules
 from welfare_env.extras import install_extra
 
@@ -157,7 +157,9 @@ def _print_link(folder: Path, seat: str) -> None:
     """Print a new link for a seat; it takes the seat over, so a spectator's does not."""
     seats = _open(folder)
     if seat not in seats.settings.seats:
-        raise TableError(f"--link {seat!r:.80}: not a person's seat: choose from {', '.join(seats.settings.seats)}")
+        raise SeatedGameError(
+            f"--link {seat!r:.80}: not a person's seat: choose from {', '.join(seats.settings.seats)}"
+        )
     print(seats.address.url + seats.link(seat, takes_over=seat != SPECTATOR))
 
 
@@ -166,7 +168,7 @@ def _play_here(settings: TableSettings, store: Path, models: SharedModels | None
     from agents.human.terminal import QuitError
 
     if len(settings.people) > 1:
-        raise TableError(f"--terminal is for one person, not for {', '.join(settings.people)}")
+        raise SeatedGameError(f"--terminal is for one person, not for {', '.join(settings.people)}")
     with GameStore(store) as games:
         try:
             record = play_all([settings.spec], store=games, models=models)[0]

@@ -18,7 +18,7 @@ from agents.lm.models.shared_models import SharedModels
 from evaluation.play.store import GameStore, specification_key
 from evaluation.web.events import Events, wait_for
 from evaluation.web.seats import NO_LINK, GameFolder, LinkRefused
-from evaluation.web.table import Table
+from evaluation.web.table import SeatedGame
 from welfare_env import WelfareEnvError
 from welfare_env.game.record import save_record
 
@@ -36,14 +36,14 @@ class Host:
         models: cache, budget and models for language-model players.
 
     Raises:
-        TableError, JournalError: the game is damaged, or another process plays it.
+        SeatedGameError, JournalError: the game is damaged, or another process plays it.
     """
 
     def __init__(self, seats: GameFolder, store: Path | None = None, models: SharedModels | None = None) -> None:
         self.seats, self.settings, self.name = seats, seats.settings, seats.name
         self.store, self.models = store, models
         self._takeovers = {seat: seats.takeovers(seat) for seat in self.settings.seats}
-        self.table = Table(self.settings, seats.folder, models)
+        self.table = SeatedGame(self.settings, seats.folder, models)
         self.events = Events(self.table.position)
         self.lock = asyncio.Lock()
         self._changed = asyncio.Event()
@@ -65,7 +65,7 @@ class Host:
         self._changed.set()
 
     async def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
-        """Accept an answer, as `Table.accept`; it is on disk when this returns."""
+        """Accept an answer, as `SeatedGame.accept`; it is on disk when this returns."""
         async with self.lock:
             is_new = await asyncio.to_thread(self.table.accept, seat, given)
         self._changed.set()
@@ -106,7 +106,7 @@ class Host:
             self.table.advance(actions)
         except BaseException:  # the step may have been played, but is not on disk
             self.table.stop()
-            self.table = Table(self.settings, self.seats.folder, self.models)
+            self.table = SeatedGame(self.settings, self.seats.folder, self.models)
             raise
 
     @property

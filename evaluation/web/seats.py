@@ -25,7 +25,7 @@ from typing import Any, Self
 from agents.runtime.files import reason
 from evaluation.web.journal import Journal, JournalError
 from evaluation.web.serving import Address
-from evaluation.web.settings import SPECTATOR, TableError, TableSettings
+from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings
 from welfare_env import WelfareEnvError
 
 FILE = "seats.jsonl"
@@ -57,13 +57,13 @@ class GameFolder:
         address: where the game is served, or was last.
 
     Raises:
-        TableError, JournalError: there is no game, or it is damaged.
+        SeatedGameError, JournalError: there is no game, or it is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._path = folder, folder / FILE
         if not self._path.is_file():
-            raise TableError(f"{folder}: there is no game in this folder; by default, games are in runs/play")
+            raise SeatedGameError(f"{folder}: there is no game in this folder; by default, games are in runs/play")
         with self._open() as journal:
             self.settings = TableSettings.from_dict(journal.entries[0]["settings"])
             self.secret = str(journal.entries[0]["secret"])
@@ -74,14 +74,14 @@ class GameFolder:
         """Create a game in a folder of games, which is created if missing.
 
         Raises:
-            TableError, JournalError: the folder cannot be created.
+            SeatedGameError, JournalError: the folder cannot be created.
         """
         own = folder / secrets.token_hex(8)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             own.mkdir(mode=0o700)
         except OSError as error:
-            raise TableError(f"{folder}: {reason(error)}") from error
+            raise SeatedGameError(f"{folder}: {reason(error)}") from error
         with Journal(own / FILE) as journal:
             journal.append({"kind": "game", "settings": settings.to_dict(), "secret": new_token()})
             journal.append(_served(address))

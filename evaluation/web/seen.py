@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.web.settings import SPECTATOR
-from evaluation.web.table import END, Table
+from evaluation.web.table import END, SeatedGame
 from welfare_env.game.history import Void
 from welfare_env.game.record import to_record
 from welfare_env.game.view import View
@@ -18,7 +18,7 @@ from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.page import drawn_data
 
 
-def state_of(table: Table, seat: str, since: int = 0) -> dict[str, Any]:
+def state_of(table: SeatedGame, seat: str, since: int = 0) -> dict[str, Any]:
     """The state that a seat may see; before the game begins, only who has arrived. Never who has answered.
 
     Args:
@@ -34,7 +34,7 @@ def state_of(table: Table, seat: str, since: int = 0) -> dict[str, Any]:
     }
 
 
-def game_of(table: Table, seat: str, since: int) -> dict[str, Any]:
+def game_of(table: SeatedGame, seat: str, since: int) -> dict[str, Any]:
     """The game from a seat's view."""
     view = table.view(seat)
     record = seen_record(view, since)

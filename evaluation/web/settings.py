@@ -22,7 +22,7 @@ LONGEST_TIME = 60 * 24 * 30  # minutes
 MOST_BYTES = 12  # per encoded character: two escapes in JSON
 
 
-class TableError(EvaluationError):
+class SeatedGameError(EvaluationError):
     """Invalid settings of a game with people, or a damaged game."""
 
 
@@ -37,7 +37,7 @@ class TableSettings:
         has_spectators: whether a link shows positions, orders and messages to all to anybody who has it.
 
     Raises:
-        TableError: an invalid setting.
+        SeatedGameError: an invalid setting.
         UnknownAgentError, ProfileError, UnknownMapError, RulesError: an invalid policy, profile, map or rules.
     """
 
@@ -51,9 +51,11 @@ class TableSettings:
     def __post_init__(self) -> None:
         check_seed(self.seed)
         if not self.people:
-            raise TableError(f"profile {self.profile!r:.200}: give at least one person a seat, as in FRANCE*human:")
+            raise SeatedGameError(
+                f"profile {self.profile!r:.200}: give at least one person a seat, as in FRANCE*human:"
+            )
         if not isinstance(self.minutes, int | float) or not 0 <= self.minutes <= LONGEST_TIME:
-            raise TableError(f"minutes={quoted(self.minutes)}: give minutes from 0 (no limit) to {LONGEST_TIME}")
+            raise SeatedGameError(f"minutes={quoted(self.minutes)}: give minutes from 0 (no limit) to {LONGEST_TIME}")
 
     @functools.cached_property
     def spec(self) -> GameSpec:

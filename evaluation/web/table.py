@@ -26,7 +26,7 @@ from agents import Policy
 from agents.lm.models.shared_models import SharedModels
 from evaluation.play.turns import set_up_game
 from evaluation.web.journal import Journal
-from evaluation.web.settings import SPECTATOR, TableError, TableSettings
+from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings
 from welfare_env import Game, WelfareEnvError
 from welfare_env.errors import ActionError
 from welfare_env.game.view import MESSAGES, ORDERS, View
@@ -50,7 +50,7 @@ class AnswerRefused(WelfareEnvError, ValueError):
         self.code = code
 
 
-class Table:
+class SeatedGame:
     """A game with people and its journal.
 
     Args:
@@ -65,7 +65,7 @@ class Table:
 
     Raises:
         JournalError: the journal is damaged, or open in another process.
-        TableError: an entry of the journal is invalid.
+        SeatedGameError: an entry of the journal is invalid.
         WelfareEnvError: a policy cannot be made.
     """
 
@@ -289,14 +289,14 @@ class Table:
                 self._apply(entry)
                 return
             if entry["step"] != self.step:
-                raise TableError(f"{where}: step {entry['step']!r} does not follow; the game is at {self.step!r}")
+                raise SeatedGameError(f"{where}: step {entry['step']!r} does not follow; the game is at {self.step!r}")
             self.failed = dict(entry["failed"])  # these policies do not act
             self.think()  # restores the policies' memory
             self.failed = dict(entry["failed"])
             self._played(self._recorded_actions(entry) | self._persons_actions())
             self._after_step(entry)
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise TableError(f"{where}: damaged: {error!r:.200}") from error
+            raise SeatedGameError(f"{where}: damaged: {error!r:.200}") from error
 
     def _recorded_actions(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         view = self._any_view

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from modal_env.best_replies.search import Reply, replies
+from modal_env.best_replies.search import FoundReply, replies
 from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, dot
 from modal_env.logic.notation import Agent, as_agents
@@ -40,7 +40,7 @@ class Certificate:
     opponents: tuple[Agent, ...]
     shares: tuple[Line, ...]
     support: tuple[Agent, ...]
-    replies: tuple[Reply, ...]
+    replies: tuple[FoundReply, ...]
     low: Fraction
     high: Fraction | None
 
@@ -48,7 +48,7 @@ class Certificate:
         """An agent's payoff against the mix, cost deducted."""
         return self._paid(_made(agent, self.opponents))
 
-    def _paid(self, reply: Reply) -> Line:
+    def _paid(self, reply: FoundReply) -> Line:
         points = [PAYOFFS[own + other] for own, other in reply.moves]
         constant, slope = (dot(points, [share[part] for share in self.shares]) for part in (0, 1))
         return constant, slope - reply.agent.depth
@@ -126,9 +126,9 @@ def _wrong_sums(certificate: Certificate) -> list[str]:
     return found
 
 
-def _made(agent: Agent, opponents: Sequence[Agent]) -> Reply:
+def _made(agent: Agent, opponents: Sequence[Agent]) -> FoundReply:
     """The reply that an agent makes to the opponents."""
-    return Reply(tuple(play(agent, opponent).moves for opponent in opponents), agent)
+    return FoundReply(tuple(play(agent, opponent).moves for opponent in opponents), agent)
 
 
 def nonnegative(lines: Iterable[Line]) -> Range | None:

@@ -36,7 +36,7 @@ Seats = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Reply:
+class FoundReply:
     """Outcomes against the opponents that an agent of the class can reach.
 
     Attributes:
@@ -50,7 +50,7 @@ class Reply:
 
 def replies(
     opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2, report: Report = no_report
-) -> list[Reply]:
+) -> list[FoundReply]:
     """All outcomes of agents up to a depth against the opponents, each with an agent of least depth that reaches it.
 
     The class is complete: all agents of at most this depth that call X only on themselves and on `calls`.
@@ -69,7 +69,7 @@ def replies(
     depth = whole("depth", depth, 0, MAX_DEPTH)
     met, called = as_agents(opponents, "opponents"), _checked_calls(calls, depth)
     check_machines("opponents", met)
-    found: dict[Moves, Reply] = {}
+    found: dict[Moves, FoundReply] = {}
     for level in range(depth + 1):
         before, after = (HARDER ** (done - depth) if done >= 0 else 0.0 for done in (level - 1, level))
         shallow = tuple(call for call in called if call.depth <= level)
@@ -112,13 +112,13 @@ class _Search:
         self.horizon = max((outcome.settles for row in plays for outcome in row), default=0) + 1
         self.fixed = [[_symbol(row, world) for world in range(self.horizon + 1)] for row in plays]
 
-    def replies(self, known: dict[Moves, Reply], report: Report) -> dict[Moves, Reply]:
+    def replies(self, known: dict[Moves, FoundReply], report: Report) -> dict[Moves, FoundReply]:
         """The replies at this depth that are not known."""
         found = {moves: decided for moves, decided in sorted(self._outcomes(report).items()) if moves not in known}
-        written: dict[Moves, Reply] = {}
+        written: dict[Moves, FoundReply] = {}
         for moves, decided in found.items():
             report(SEARCHED + (1 - SEARCHED) * len(written) / len(found))
-            written[moves] = Reply(moves, agent_of(self.types, decided, self.calls))
+            written[moves] = FoundReply(moves, agent_of(self.types, decided, self.calls))
         return written
 
     def _outcomes(self, report: Report) -> dict[Moves, Decided]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from modal_env.checks import MAX_DIGITS
 from modal_env.errors import FormulaError, GameError
-from modal_env.games.game import Game, Mix
+from modal_env.games.game import Mix, ProgramGame
 from modal_env.logic.library import LIBRARY, POST, SHORT
 from modal_env.logic.notation import find
 from modal_env.logic.parser import OWN_WORDS, parse_agents
@@ -65,7 +65,7 @@ def read_different(texts: Sequence[str] | None) -> list[Agent]:
     return agents
 
 
-def read_shares(game: Game, text: str | None) -> Mix:
+def read_shares(game: ProgramGame, text: str | None) -> Mix:
     """Read shares; by default all are equal.
 
     Raises:
@@ -74,7 +74,7 @@ def read_shares(game: Game, text: str | None) -> Mix:
     return game.mix(read_numbers(game, text) or [Fraction(1, len(game.agents))] * len(game.agents))
 
 
-def read_numbers(game: Game, text: str | None) -> dict[str, str] | None:
+def read_numbers(game: ProgramGame, text: str | None) -> dict[str, str] | None:
     """Read NAME=NUMBER,... as a mapping from the game's names.
 
     Raises:
@@ -91,7 +91,7 @@ def read_numbers(game: Game, text: str | None) -> dict[str, str] | None:
     return found
 
 
-def _full(game: Game, name: str) -> str:
+def _full(game: ProgramGame, name: str) -> str:
     """The full name of an agent: FairBot for FB."""
     return SHORT[name.upper()].name if name not in game.names and name.upper() in SHORT else name
 

@@ -40,7 +40,7 @@ from modal_env.cli.tables import (
 from modal_env.console import watched
 from modal_env.errors import GameError
 from modal_env.games.equilibria import equilibria as find_equilibria
-from modal_env.games.game import PAYOFFS, Game
+from modal_env.games.game import PAYOFFS, ProgramGame
 from modal_env.games.ranges import ranges as find_ranges
 from modal_env.logic.provability import play as play_pair
 from modal_env.logic.tournaments import tournament as play_all
@@ -94,7 +94,7 @@ def tournament(
         library = read_different(agents)
         with watched("playing everybody against everybody") as report:
             result = play_all(library, report)
-        paid = [] if epsilon is None else [payoffs_table(Game(result.agents, epsilon, cost, table))]
+        paid = [] if epsilon is None else [payoffs_table(ProgramGame(result.agents, epsilon, cost, table))]
         settled = [worlds_table(result)] if worlds else []
         show(*who(result.agents, formulas), moves_table(result), *paid, *settled)
 
@@ -118,9 +118,9 @@ def equilibria(
             refuse(context, ["epsilon"], "is one price, but --ranges is for all prices: leave one out")
             with watched("looking for equilibria at every epsilon") as report:
                 found = find_ranges(library, cost, payoffs=table, symmetric_only=symmetric, report=report)
-            show(*who(library, formulas), ranges_table(found, Game(library, 0, cost, table)))
+            show(*who(library, formulas), ranges_table(found, ProgramGame(library, 0, cost, table)))
             return
-        played = Game(library, epsilon, cost, table)
+        played = ProgramGame(library, epsilon, cost, table)
         show(*who(library, formulas), payoffs_table(played))
         with watched("looking for equilibria") as report:
             equal = find_equilibria(library, epsilon, cost, payoffs=table, symmetric_only=symmetric, report=report)
@@ -143,7 +143,7 @@ def page(
 ) -> None:
     """Write one self-contained HTML page about a library: outcomes, equilibria, evolution, matches."""
     with all_errors_printed():
-        played = Game(read_different(agents), epsilon, cost, chosen_game(context, game, payoffs))
+        played = ProgramGame(read_different(agents), epsilon, cost, chosen_game(context, game, payoffs))
         check_file("--out", out, ".html")
         if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
             raise GameError(f"--out {out}: the file exists and is no HTML page: give another name, such as modal.html")
@@ -186,7 +186,7 @@ def replies(
     with all_errors_printed():
         agents = read_agents([*opponents, *(call or ["DefectBot"])])
         others, calls = agents[: len(opponents)], agents[len(opponents) :]
-        played = Game(others, epsilon, payoffs=chosen_game(context, game, payoffs))
+        played = ProgramGame(others, epsilon, payoffs=chosen_game(context, game, payoffs))
         shares = read_shares(played, mix)
         with watched("searching all that agents can do") as report:
             found = find_replies(others, calls, depth=depth, report=report)

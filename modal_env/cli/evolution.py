@@ -29,7 +29,7 @@ from modal_env.dynamics.basins import basins
 from modal_env.dynamics.growth import growth
 from modal_env.dynamics.replicator import CORNERS, replicator
 from modal_env.errors import GameError
-from modal_env.games.game import PAYOFFS, Game
+from modal_env.games.game import PAYOFFS, ProgramGame
 from modal_env.pictures.curves import bands, largest, simplex
 from modal_env.progress import parts
 from modal_env.text_tables import TextTable
@@ -37,7 +37,7 @@ from modal_env.text_tables import TextTable
 MEMBERS = 10  # default number of each agent at the start of growth
 
 
-class Model(StrEnum):
+class Dynamics(StrEnum):
     """How a population evolves."""
 
     replicator = "replicator"
@@ -45,26 +45,30 @@ class Model(StrEnum):
     basins = "basins"
 
 
-class View(StrEnum):
+class Chart(StrEnum):
     """What a plot shows."""
 
     shares = "shares"
     simplex = "simplex"
 
 
-OPTIONS = {Model.replicator: ["time", "plot", "view"], Model.growth: ["steps"], Model.basins: ["starts", "seed"]}
+OPTIONS = {
+    Dynamics.replicator: ["time", "plot", "view"],
+    Dynamics.growth: ["steps"],
+    Dynamics.basins: ["starts", "seed"],
+}
 
 
 def evolve(
     context: typer.Context,
     agents: Agents = None,
     model: Annotated[
-        Model,
+        Dynamics,
         typer.Option(
             help="replicator: shares grow with their payoff; growth: a best reply is added at each step; basins: where "
             "random starts of the replicator dynamics end."
         ),
-    ] = Model.replicator,
+    ] = Dynamics.replicator,
     epsilon: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -91,49 +95,51 @@ def evolve(
         typer.Option(metavar="FILE", help="Draw a picture, an .svg file (replicator)."),
     ] = None,
     view: Annotated[
-        View, typer.Option(help="What --plot shows: shares over time, or the path between three agents.")
-    ] = View.shares,
+        Chart, typer.Option(help="What --plot shows: shares over time, or the path between three agents.")
+    ] = Chart.shares,
     formulas: Formulas = False,
 ) -> None:
     """Evolve a population of agents that play each other."""
     with all_errors_printed():
         library, prices = read_agents(agents), epsilon or ["1/10"]
-        for other in Model:
+        for other in Dynamics:
             if other is not model:
                 refuse(context, OPTIONS[other], f"goes with --model {other.value}, not with {model.value}")
-        if model is Model.basins:
+        if model is Dynamics.basins:
             refuse(context, ["start"], "goes with --model replicator or growth: starts are drawn at random here")
         elif len(prices) > 1:
             raise GameError(f"--epsilon is given {len(prices)} times: --model {model.value} takes one")
         if plot:
             check_file("--plot", plot, ".svg")
-            if view is View.simplex and len(library) < CORNERS:
+            if view is Chart.simplex and len(library) < CORNERS:
                 raise GameError(f"--view simplex has three corners: give three agents at least, not {len(library)}")
         else:
             refuse(context, ["view"], "goes with --plot, such as --plot picture.svg")
         table = chosen_game(context, game, payoffs)
-        games = list({one.epsilon: one for one in (Game(library, price, cost, table) for price in prices)}.values())
+        games = list(
+            {one.epsilon: one for one in (ProgramGame(library, price, cost, table) for price in prices)}.values()
+        )
         shown = who(library, formulas)
-        if model is Model.basins:
+        if model is Dynamics.basins:
             show(*shown, _basins(games, starts, seed))
-        elif model is Model.growth:
+        elif model is Dynamics.growth:
             show(*shown, _growth(games[0], start, steps))
         else:
             _replicator(games[0], shown, start, time, plot, view)
 
 
 def _replicator(
-    game: Game, shown: Sequence[TextTable], start: str | None, time: float, plot: Path | None, view: View
+    game: ProgramGame, shown: Sequence[TextTable], start: str | None, time: float, plot: Path | None, view: Chart
 ) -> None:
     with watched("following the population") as report:
         found = replicator(game, read_shares(game, start), time, report=report)
     show(*shown, stays_table(game, found))
     if plot:
-        path = simplex(found.names, largest(found.shares), found.shares) if view is View.simplex else None
+        path = simplex(found.names, largest(found.shares), found.shares) if view is Chart.simplex else None
         plot.write_text(path or bands(found.names, found.times, found.shares), "utf-8")
 
 
-def _growth(game: Game, start: str | None, steps: int) -> TextTable:
+def _growth(game: ProgramGame, start: str | None, steps: int) -> TextTable:
     given = read_numbers(game, start)
     counts = {name: read_whole(name, number) for name, number in given.items()} if given else None
     with watched("adding best replies") as report:
@@ -141,7 +147,7 @@ def _growth(game: Game, start: str | None, steps: int) -> TextTable:
     return growth_table(game, grown)
 
 
-def _basins(games: Sequence[Game], starts: int, seed: int) -> TextTable:
+def _basins(games: Sequence[ProgramGame], starts: int, seed: int) -> TextTable:
     with watched("following random starts") as report:
         reports = parts(report, len(games))
         found = [basins(game, starts, seed, report=each) for game, each in zip(games, reports, strict=True)]

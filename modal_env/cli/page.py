@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 from modal_env.cli.tables import equilibria_table
 from modal_env.dynamics.replicator import CORNERS, replicator
 from modal_env.games.equilibria import equilibria_of
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.logic.provability import play
 from modal_env.pictures.curves import bands, largest, simplex
 from modal_env.pictures.style import as_text, page
@@ -24,7 +24,7 @@ ABOUT = (
 )
 
 
-def library_page(game: Game, time: float, report: Report = no_report) -> str:
+def library_page(game: ProgramGame, time: float, report: Report = no_report) -> str:
     """The page of a game.
 
     Args:
@@ -47,13 +47,13 @@ Section = tuple[str, str]
 """A title and content, both markup."""
 
 
-def _payoffs(game: Game) -> Iterator[Section]:
+def _payoffs(game: ProgramGame) -> Iterator[Section]:
     yield "Moves and payoffs", matrix("", game.names, game.played.moves, game.utilities)
     if not game.payoffs.is_symmetric:
         yield "For the column player", matrix("", game.names, game.played.moves, game.turned.utilities)
 
 
-def _equilibria(game: Game, report: Report) -> Section:
+def _equilibria(game: ProgramGame, report: Report) -> Section:
     if len(game.agents) > MOST_SOLVED:
         text = f"Not computed for more than {MOST_SOLVED} agents: it may take long. Use welfare-env modal equilibria."
         return "Nash equilibria", _note(text)
@@ -62,12 +62,12 @@ def _equilibria(game: Game, report: Report) -> Section:
     return "Nash equilibria", rows("", table.columns, table.rows, table.legend)
 
 
-def _agents(game: Game) -> Section:
+def _agents(game: ProgramGame) -> Section:
     cells = [(agent.name, agent.unicode, str(agent.depth), str(agent.size)) for agent in game.agents]
     return "Agents", rows("", ("agent", "formula", ">depth", ">size"), cells)
 
 
-def _evolution(game: Game, time: float, report: Report) -> Iterator[Section]:
+def _evolution(game: ProgramGame, time: float, report: Report) -> Iterator[Section]:
     """A population that starts with equal shares: its path in the simplex, and its shares over time."""
     size = len(game.agents)
     found = replicator(game, [Fraction(1, size)] * size, time, report=report)
@@ -78,7 +78,7 @@ def _evolution(game: Game, time: float, report: Report) -> Iterator[Section]:
     yield "Replicator dynamics: shares over time", over_time + _note(f"From equal shares; {found.limit}.")
 
 
-def _matches(game: Game) -> Section:
+def _matches(game: ProgramGame) -> Section:
     """Matches world by world; of many, those that settle last."""
     pairs = list(combinations_with_replacement(range(len(game.agents)), 2))
     settles = game.played.worlds

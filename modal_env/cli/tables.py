@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from modal_env.games.equilibria import Equilibrium, mix_text
-from modal_env.games.game import PAYOFFS, Game, Mix, dot
+from modal_env.games.game import PAYOFFS, Mix, ProgramGame, dot
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.syntax import Agent
 from modal_env.text_tables import TextTable
 
 if TYPE_CHECKING:
-    from modal_env.best_replies import Reply
+    from modal_env.best_replies import FoundReply
     from modal_env.dynamics.basins import Basins
     from modal_env.dynamics.growth import Growth
     from modal_env.dynamics.replicator import Trajectory
@@ -65,7 +65,7 @@ def worlds_table(result: Tournament) -> TextTable:
     return _square("Worlds", result.agents, cells, "the first world from which nothing changes")
 
 
-def payoffs_table(game: Game) -> TextTable:
+def payoffs_table(game: ProgramGame) -> TextTable:
     """The payoffs of the row's agent against the column's; if the seats are paid differently, row/column player."""
     cells = [[str(value) for value in row] for row in game.utilities]
     legend = "of the row's agent against the column's, cost deducted"
@@ -81,17 +81,17 @@ def _square(title: str, agents: Sequence[Agent], cells: Sequence[Sequence[str]],
     return TextTable(title, ("", *(f"={label}" for label in labels(agents))), rows, legend, is_square=True)
 
 
-def terms(game: Game) -> str:
+def terms(game: ProgramGame) -> str:
     """Epsilon, cost and, unless it is the post's, the game, for titles."""
     return f"epsilon {game.epsilon}, {_unpriced(game)}"
 
 
-def _unpriced(game: Game) -> str:
+def _unpriced(game: ProgramGame) -> str:
     cost = f"cost: {game.cost}"
     return cost if game.payoffs == PAYOFFS else f"{cost}, {game.payoffs.label}"
 
 
-def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> TextTable:
+def equilibria_table(game: ProgramGame, found: Sequence[Equilibrium]) -> TextTable:
     """One row per set of equilibria."""
     rows = []
     for one in found:
@@ -104,7 +104,7 @@ def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> TextTable:
     return TextTable(f"Equilibria, {terms(game)}", (">component", "one player", "the other", "paid"), rows, legend)
 
 
-def ranges_table(found: Ranges, game: Game) -> TextTable:
+def ranges_table(found: Ranges, game: ProgramGame) -> TextTable:
     """One row per family of equilibria."""
     rows = []
     for family in found.families:
@@ -126,7 +126,7 @@ def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, 
     return rows, "the same", "; ".join(dict.fromkeys(paid))
 
 
-def stays_table(game: Game, trajectory: Trajectory) -> TextTable:
+def stays_table(game: ProgramGame, trajectory: Trajectory) -> TextTable:
     """One row per period in which one agent has a majority, or (if long) nobody has."""
     rows = [(who, f"{start:.4f}", f"{stop:.4f}", f"{stop - start:.4f}") for who, start, stop in _stays(trajectory)]
     last = zip(trajectory.names, trajectory.shares[-1], strict=True)
@@ -148,7 +148,7 @@ def _stays(trajectory: Trajectory) -> list[tuple[str, float, float]]:
     return rows
 
 
-def growth_table(game: Game, grown: Growth) -> TextTable:
+def growth_table(game: ProgramGame, grown: Growth) -> TextTable:
     """One row per run of equal best replies."""
     rows = [
         (run.agent, f"{run.steps}{', and so on for ever' if run.is_endless else ''}", str(sum(counts)))
@@ -166,7 +166,7 @@ def _ends(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [*rows] if len(rows) <= 2 * SHOWN else [*rows[:SHOWN], dots, *rows[-SHOWN:]]
 
 
-def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> TextTable:
+def basins_table(games: Sequence[ProgramGame], found: Sequence[Basins]) -> TextTable:
     """One row per epsilon: the share of random starts that ends at each agent."""
     ends = list(dict.fromkeys(agent for one in found for agent in one.ends))
     rows = [
@@ -184,7 +184,7 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> TextTable:
     return TextTable(title, columns, rows, f"shares of random starts with 95% intervals (Wilson){rest}")
 
 
-def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> TextTable:
+def replies_table(game: ProgramGame, mix: Mix, found: Sequence[FoundReply]) -> TextTable:
     """One row per reply, the best first."""
     names = {agent: name for name, agent in LIBRARY.items()}
     rows = []
@@ -201,6 +201,6 @@ def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> TextTable:
     return TextTable(f"Replies, epsilon {game.epsilon}{of}", columns, rows, legend)
 
 
-def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:
+def _paid(game: ProgramGame, mix: Mix, reply: FoundReply) -> Fraction:
     points = [game.payoffs["".join(pair)] for pair in reply.moves]
     return dot(mix, points) - game.epsilon * reply.agent.depth

@@ -25,7 +25,7 @@ from modal_env.checks import brief, real, seed_of, whole
 from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.progress import Report, no_report, part
 
 Z95 = 1.959963984540054
@@ -38,7 +38,7 @@ _UNDECIDED = -2
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A share and its 95% interval (Wilson, 1927)."""
 
     value: float
@@ -94,7 +94,7 @@ class Basins(Tabular):
         """Whether the limit of every start is known."""
         return self.undecided == 0
 
-    def share(self, agent: str) -> Estimate:
+    def share(self, agent: str) -> IntervalEstimate:
         """The share of all starts known to be taken over by `agent` when the time was up.
 
         Raises:
@@ -102,11 +102,11 @@ class Basins(Tabular):
         """
         if not isinstance(agent, str) or agent not in self.ends:
             raise GameError(f"agent {brief(agent)}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
-        return Estimate(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
+        return IntervalEstimate(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
 
 
 def basins(
-    game: Game | Matrix,
+    game: ProgramGame | Matrix,
     starts: int = 100_000,
     seed: int | np.random.Generator = 0,
     *,
@@ -117,7 +117,7 @@ def basins(
     """Evolve uniformly random populations, and count how many end at each strict pure equilibrium.
 
     Args:
-        game: a `Game`, or a square matrix of exact payoffs.
+        game: a `ProgramGame`, or a square matrix of exact payoffs.
         starts: number of starts, at most 10^9.
         seed: a seed or a Generator.
         time: after which a start counts as undecided.

@@ -23,7 +23,7 @@ from modal_env.checks import brief, real, whole
 from modal_env.dynamics.populations import Floats, Matrix, payoffs_of
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.logic.tournaments import listed
 
 MAX_SIZE = 1_000_000
@@ -56,14 +56,14 @@ class Shares(Tabular):
         ]
 
 
-def fixation(game: Game | Matrix, size: int, *, intensity: float = 1.0) -> Floats:
+def fixation(game: ProgramGame | Matrix, size: int, *, intensity: float = 1.0) -> Floats:
     """[n, n] the probability that one member of the column's agent takes over a population of the row's.
 
     rho = 1 / (1 + sum over k = 1 ... size - 1 of the product over i = 1 ... k of (chance to lose) / (chance to gain)).
     The diagonal is 1 / size, as for any neutral mutant.
 
     Args:
-        game: a `Game`, or a square matrix of exact payoffs.
+        game: a `ProgramGame`, or a square matrix of exact payoffs.
         size: number of members, from 2.
         intensity: of selection, from 0 to 10^6.
 
@@ -93,7 +93,7 @@ def _takeover(of_mutant: Pair, of_resident: Pair, members: int, weight: float) -
     return math.exp(-float(logsumexp(np.append(falls, 0.0))))
 
 
-def rare_mutations(game: Game | Matrix, size: int, *, intensity: float = 1.0) -> Shares:
+def rare_mutations(game: ProgramGame | Matrix, size: int, *, intensity: float = 1.0) -> Shares:
     """The share of time in the limit of rare mutations: the chain between populations of one agent each.
 
     Args and errors: as of `fixation`; also if some agents are left with a chance below 1e-300.
@@ -102,7 +102,7 @@ def rare_mutations(game: Game | Matrix, size: int, *, intensity: float = 1.0) ->
     moves = fixation(game, size, intensity=intensity)
     means = _stationary(moves)
     both = np.full(payoffs.size, np.nan)
-    if isinstance(game, Game):
+    if isinstance(game, ProgramGame):
         both = np.array([float(row[agent]) for agent, row in enumerate(game.mutual)])
     return Shares(payoffs.names, tuple(means.tolist()), float(means @ both), size)
 

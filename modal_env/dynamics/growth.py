@@ -15,7 +15,7 @@ from math import lcm
 from modal_env.checks import whole
 from modal_env.dynamics.populations import MOST, Matrix, Numbers, Payoffs, payoffs_of, read_counts
 from modal_env.frames import Row, Tabular
-from modal_env.games.game import Game, position
+from modal_env.games.game import ProgramGame, position
 from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, no_report
 
@@ -45,7 +45,7 @@ class Growth(Tabular):
         names: [n] the agents.
         start: [n] how many of each there were at the start.
         runs: the runs in sequence. The last run may have been cut off by the number of steps.
-        terms: of the game, see `Game.terms`; "" for a bare matrix.
+        terms: of the game, see `ProgramGame.terms`; "" for a bare matrix.
     """
 
     names: tuple[str, ...]
@@ -113,12 +113,12 @@ class Growth(Tabular):
 
 
 def growth(
-    game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = no_report
+    game: ProgramGame | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = no_report
 ) -> Growth:
     """Add the best reply to the population `steps` times; of equally good replies the first agent is added.
 
     Args:
-        game: a `Game`, or a square matrix of exact payoffs.
+        game: a `ProgramGame`, or a square matrix of exact payoffs.
         counts: [n] how many of each agent there are, or name -> how many; at least one in total.
         steps: how many agents to add; 10**30 is fine.
         max_runs: stop after this many runs; `Growth.steps` is the number of steps done.

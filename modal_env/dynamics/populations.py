@@ -1,8 +1,8 @@
 """A population whose members play a game in random pairs: its payoffs, its shares, and when an agent must take over.
 
 The dynamics (`replicator`, `basins`, `growth`) read their arguments through this module, so they work for every library
-of agents: a `Game`, or a square matrix of exact payoffs. In an asymmetric game every member has each seat half of the
-time.
+of agents: a `ProgramGame`, or a square matrix of exact payoffs. In an asymmetric game every member has each seat half
+of the time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from modal_env.checks import MAX_DIGITS, Number, brief, exact, integer, items
 from modal_env.errors import GameError
-from modal_env.games.game import Game, arranged, position
+from modal_env.games.game import ProgramGame, arranged, position
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -39,7 +39,7 @@ class Payoffs:
     Attributes:
         names: [n] the agents' names; for a bare matrix, their positions.
         exact: [n][n] the row agent's payoff against the column agent.
-        terms: of the game, see `Game.terms`; "" for a bare matrix.
+        terms: of the game, see `ProgramGame.terms`; "" for a bare matrix.
     """
 
     names: tuple[str, ...]
@@ -72,18 +72,18 @@ class Payoffs:
         return position(self.names, agent)
 
 
-def payoffs_of(game: Game | Matrix) -> Payoffs:
+def payoffs_of(game: ProgramGame | Matrix) -> Payoffs:
     """The payoffs of a game, or of a square matrix of integers and fractions.
 
     Raises:
         GameError: it is neither a game nor a matrix, the matrix is empty or not square, or an entry is not exact (a
             float).
     """
-    if isinstance(game, Game):
+    if isinstance(game, ProgramGame):
         return Payoffs(game.names, in_both_seats(game), game.terms)
     rows = [items(row) for row in items(game) or ()]
     if not rows or any(row is None or len(row) != len(rows) for row in rows):
-        raise GameError(f"payoffs {brief(game)}: give a Game, or a square matrix of integers and Fractions")
+        raise GameError(f"payoffs {brief(game)}: give a ProgramGame, or a square matrix of integers and Fractions")
     for i, row in enumerate(rows):
         for j, value in enumerate(row or ()):
             if isinstance(value, bool) or not isinstance(value, Rational):
@@ -92,7 +92,7 @@ def payoffs_of(game: Game | Matrix) -> Payoffs:
     return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row or ()) for row in rows))
 
 
-def in_both_seats(game: Game) -> tuple[tuple[Fraction, ...], ...]:
+def in_both_seats(game: ProgramGame) -> tuple[tuple[Fraction, ...], ...]:
     """[n][n] the mean payoff of the row agent against the column agent over the two seats."""
     if game.payoffs.is_symmetric:
         return game.utilities

@@ -34,7 +34,7 @@ from modal_env.dynamics.populations import (
 from modal_env.dynamics.stability import Stability, jacobian
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
-from modal_env.games.game import Game, position
+from modal_env.games.game import ProgramGame, position
 from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, no_report
 
@@ -107,7 +107,7 @@ class Trajectory(Tabular):
         log_shares: [T, n] natural logarithms of the shares; -inf for an agent that was absent at the start.
         stays: sorted by start.
         limit: how it ends.
-        terms: of the game, see `Game.terms`; "" for a bare matrix.
+        terms: of the game, see `ProgramGame.terms`; "" for a bare matrix.
     """
 
     names: tuple[str, ...]
@@ -161,7 +161,7 @@ class Trajectory(Tabular):
 
 
 def replicator(
-    game: Game | Matrix,
+    game: ProgramGame | Matrix,
     start: Numbers,
     time: float,
     *,
@@ -172,7 +172,7 @@ def replicator(
     """Follow a population under replicator dynamics (scipy's DOP853).
 
     Args:
-        game: a `Game`, or a square matrix of exact payoffs, the row agent's against the column agent.
+        game: a `ProgramGame`, or a square matrix of exact payoffs, the row agent's against the column agent.
         start: [n] shares, or name -> share. An agent with share 0 never appears.
         time: duration. In one unit an agent paid 1 above the mean grows e-fold.
         times: times to report; by default the solver's steps and seven times between any two.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from modal_env.dynamics.populations import Matrix, Numbers, Payoffs, payoffs_of, read_mix
 from modal_env.errors import GameError
-from modal_env.games.game import Game, dot
+from modal_env.games.game import ProgramGame, dot
 
 Square = tuple[tuple[Fraction, ...], ...]
 
@@ -73,11 +73,11 @@ class Stability:
         return "stable" if all(sign > 0 for sign in signs) else "undecided"
 
 
-def jacobian(game: Game | Matrix, mix: Numbers) -> Stability:
+def jacobian(game: ProgramGame | Matrix, mix: Numbers) -> Stability:
     """The Jacobian of the replicator dynamics at a rest point, such as a symmetric equilibrium.
 
     Args:
-        game: a `Game`, or a square matrix of exact payoffs.
+        game: a `ProgramGame`, or a square matrix of exact payoffs.
         mix: [n] shares, or name -> share; floats are read as the decimal number they print as.
 
     Raises:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from modal_env.checks import brief, integer
 from modal_env.envs.tokens import NOTHING, Vocabulary
-from modal_env.errors import ActionError, FormulaError
+from modal_env.errors import FormulaError, ProgramActionError
 from modal_env.logic.library import DefectBot
 from modal_env.logic.notation import find as find  # policies import it from here
 from modal_env.logic.provability import MAX_COINS
@@ -87,14 +87,14 @@ class Mode(Protocol):
         """The actions of a turn that chooses a program.
 
         Raises:
-            ActionError, FormulaError, GameError: no actions choose this program.
+            ProgramActionError, FormulaError, GameError: no actions choose this program.
         """
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         """The turn after an action.
 
         Raises:
-            ActionError: it is not an action.
+            ProgramActionError: it is not an action.
             FormulaError: the formula or token is not allowed.
         """
 
@@ -117,7 +117,7 @@ class LibraryMode:
 
     def actions(self, program: Agent) -> tuple[int]:
         if program not in self.agents:
-            raise ActionError(f"{program.name!r:.80} is not among the programs to choose from: {self._choices}")
+            raise ProgramActionError(f"{program.name!r:.80} is not among the programs to choose from: {self._choices}")
         return (self.agents.index(program),)
 
     @property
@@ -132,7 +132,7 @@ class LibraryMode:
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if isinstance(action, str | Agent):
-            raise ActionError(f"action {brief(action)}: give the number of a program, {self._choices}")
+            raise ProgramActionError(f"action {brief(action)}: give the number of a program, {self._choices}")
         number = check_number(action, len(self.agents))
         return ContestTurn(self.agents[number], (1 + number,))
 
@@ -158,7 +158,7 @@ class FormulaMode:
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if not isinstance(action, str):
-            raise ActionError(f"action {brief(action)}: give a formula as text, such as '[]X(me)'")
+            raise ProgramActionError(f"action {brief(action)}: give a formula as text, such as '[]X(me)'")
         if len(action) > self.budget:
             raise FormulaError(f"formula {brief(action)}: {len(action)} characters, of at most {self.budget}", action)
         return ContestTurn(check_calls(find(action, self.helpers)))
@@ -231,9 +231,9 @@ def check_number(action: Any, count: int) -> int:
     """Check an action that is a number.
 
     Raises:
-        ActionError: it is not a whole number from 0 to count - 1.
+        ProgramActionError: it is not a whole number from 0 to count - 1.
     """
     number = number_of(action, count)
     if number is None:
-        raise ActionError(f"action {brief(action)}: give a whole number from 0 to {count - 1}")
+        raise ProgramActionError(f"action {brief(action)}: give a whole number from 0 to {count - 1}")
     return number

@@ -46,12 +46,12 @@ Infos
 Rewards
     At the end of each round, for both players of a pair: 2 if both cooperated, 1 if both defected, otherwise 3 for the
     defector and 0 for the other (or what ``payoffs`` say); less epsilon times the cost of the player's program, see
-    `modal_env.Game`. RandomBot's coins are tossed by the environment's generator.
+    `modal_env.ProgramGame`. RandomBot's coins are tossed by the environment's generator.
 
 Illegal actions
     After an invalid formula or a masked token the player's program is DefectBot, the cheapest, and its turn ends;
     ``info["refused"]`` says why. With ``strict=True`` it raises `FormulaError`, and nothing changes. Anything that is
-    not an action (not a text; not a whole number of the space) always raises `ActionError`.
+    not an action (not a text; not a whole number of the space) always raises `ProgramActionError`.
 
 Example
     Two players that choose allowed tokens at random, and the results:
@@ -88,7 +88,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from modal_env.envs.contest_env import ContestEnv
 from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
-from modal_env.errors import ActionError
+from modal_env.errors import ProgramActionError
 
 
 class ModalCombatEnv(ContestEnv, AECEnv):
@@ -125,14 +125,14 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         """Take the action of `agent_selection`.
 
         Raises:
-            ActionError: it is not an action, or the game is over.
+            ProgramActionError: it is not an action, or the game is over.
             FormulaError: strict, and the formula or token is not allowed. After any error nothing has changed.
         """
         self._check_running()
         agent = self.agent_selection
         if self.terminations[agent]:
             if action is not None:
-                raise ActionError(f"{agent} is terminated: call step(None) to remove it, or reset()")
+                raise ProgramActionError(f"{agent} is terminated: call step(None) to remove it, or reset()")
             self._was_dead_step(action)
             return
         player = self.possible_agents.index(agent)
@@ -160,7 +160,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         """``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``.
 
         Raises:
-            ActionError: before `reset`; there is no player of this name.
+            ProgramActionError: before `reset`; there is no player of this name.
         """
         self._check_begun()
         return self.contest.observe(number_of(agent, self.possible_agents))
@@ -169,7 +169,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         """Observation, reward, termination, truncation and info of the player whose turn it is.
 
         Raises:
-            ActionError: the game is over or has not begun.
+            ProgramActionError: the game is over or has not begun.
         """
         self._check_running()
         return super().last(observe)
@@ -178,7 +178,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         """Iterate over the players in the order of their turns.
 
         Raises:
-            ActionError: before `reset`.
+            ProgramActionError: before `reset`.
         """
         self._check_begun()
         return super().agent_iter(max_iter)

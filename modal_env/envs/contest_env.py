@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from modal_env.envs.rounds import Contest
 from modal_env.envs.setting import Setting, number_of
-from modal_env.errors import ActionError
+from modal_env.errors import ProgramActionError
 
 
 class ContestEnv:
@@ -31,7 +31,7 @@ class ContestEnv:
         """The observation space of a player.
 
         Raises:
-            ActionError: no player of this name.
+            ProgramActionError: no player of this name.
         """
         return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
@@ -39,24 +39,24 @@ class ContestEnv:
         """The action space of a player.
 
         Raises:
-            ActionError: no player of this name.
+            ProgramActionError: no player of this name.
         """
         return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def _check_begun(self) -> None:
         if not self._begun:
-            raise ActionError("the game has not begun: call reset() first")
+            raise ProgramActionError("the game has not begun: call reset() first")
 
     def _check_running(self) -> None:
         self._check_begun()
         if not self.agents:
-            raise ActionError("the game is over: call reset() for another")
+            raise ProgramActionError("the game is over: call reset() for another")
 
     def render(self) -> str | None:
         """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human").
 
         Raises:
-            ActionError: before `reset`.
+            ProgramActionError: before `reset`.
         """
         self._check_begun()
         if self.render_mode == "ansi":

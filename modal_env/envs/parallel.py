@@ -24,7 +24,7 @@ from pettingzoo import ParallelEnv
 from modal_env.checks import brief
 from modal_env.envs.contest_env import ContestEnv
 from modal_env.envs.setting import RENDER_MODES, check_reset
-from modal_env.errors import ActionError
+from modal_env.errors import ProgramActionError
 
 
 class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
@@ -47,14 +47,14 @@ class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
         """Take all players' actions; play the round when all have chosen.
 
         Raises:
-            ActionError: the game is over, an action is missing or malformed, or a player does not exist.
+            ProgramActionError: the game is over, an action is missing or malformed, or a player does not exist.
             FormulaError: strict, and a formula or token is not allowed. After any error nothing has changed.
         """
         self._check_running()
         if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
             given = list(actions) if isinstance(actions, Mapping) else actions
             names = ", ".join(self.agents)
-            raise ActionError(f"actions of {brief(given)}: give a dict with one action for each of {names:.300}")
+            raise ProgramActionError(f"actions of {brief(given)}: give a dict with one action for each of {names:.300}")
         self.contest.take({player: actions[agent] for player, agent in enumerate(self.possible_agents)})
         rewards = self.contest.play() if self.contest.all_ready else [0.0] * len(self.agents)
         over = self.contest.is_over

@@ -83,7 +83,7 @@ class Contest:
         """Carry out the actions of some players.
 
         Raises:
-            ActionError: a value is not an action.
+            ProgramActionError: a value is not an action.
             FormulaError: strict, and a formula or token is not allowed. After any error nothing has changed.
         """
         turns = {player: self._after(self.turns[player], action) for player, action in actions.items()}

@@ -10,7 +10,7 @@ from typing import Any
 from modal_env.checks import Number, brief, choice, items, seed_of, whole
 from modal_env.envs.action_modes import FormulaMode, LibraryMode, Mode, TokenMode, check_calls
 from modal_env.envs.tokens import Vocabulary
-from modal_env.errors import ActionError, GameError
+from modal_env.errors import GameError, ProgramActionError
 from modal_env.games.costs import Cost, GivenCost, as_cost
 from modal_env.games.game import GivenPayoffs, check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
@@ -127,10 +127,10 @@ def number_of(player: object, names: Sequence[str]) -> int:
     """The number of a player.
 
     Raises:
-        ActionError: there is no player of this name.
+        ProgramActionError: there is no player of this name.
     """
     if not isinstance(player, str) or player not in names:
-        raise ActionError(f"player {brief(player)}: there are {', '.join(names):.300}")
+        raise ProgramActionError(f"player {brief(player)}: there are {', '.join(names):.300}")
     return names.index(player)
 
 

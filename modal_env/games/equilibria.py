@@ -14,7 +14,7 @@ from fractions import Fraction
 from modal_env.checks import Number
 from modal_env.errors import GameError
 from modal_env.games.costs import GivenCost
-from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Mix, Shares
+from modal_env.games.game import PAYOFFS, GivenPayoffs, Mix, ProgramGame, Shares
 from modal_env.games.vertices import (
     Class,
     Sides,
@@ -118,20 +118,20 @@ def equilibria(
     """All equilibria of a library, pure and mixed: maximal convex sets, which are points unless the game is degenerate.
 
     Args:
-        agents, epsilon, cost, payoffs: as of `Game`.
+        agents, epsilon, cost, payoffs: as of `ProgramGame`.
         symmetric_only: only equilibria (x, x) in which both players use the same mix. Each set then stands for all (x,
             x) with x a mixture of its `rows`. For symmetric games.
         report: see `modal_env.progress`; an estimate, as most vertices are found with the last constraints.
 
     Raises:
-        GameError, FormulaError: as `Game`; symmetric_only in an asymmetric game.
+        GameError, FormulaError: as `ProgramGame`; symmetric_only in an asymmetric game.
     """
-    game = Game(agents, epsilon, cost, payoffs)
+    game = ProgramGame(agents, epsilon, cost, payoffs)
     check_symmetric(game, symmetric_only)
     return equilibria_of(game.names, game.utilities, symmetric_only, report, game.turned.utilities)
 
 
-def check_symmetric(game: Game, symmetric_only: bool) -> None:
+def check_symmetric(game: ProgramGame, symmetric_only: bool) -> None:
     """Check that `symmetric_only` is used with symmetric games only.
 
     Raises:
@@ -205,11 +205,11 @@ def _span(values: Iterable[Fraction]) -> tuple[Fraction, Fraction]:
     return found[0], found[-1]
 
 
-def exploitability(game: Game, mix: Shares, against: Shares | None = None) -> Fraction:
+def exploitability(game: ProgramGame, mix: Shares, against: Shares | None = None) -> Fraction:
     """The larger of the two players' gains from a best response: 0 if and only if the profile is an equilibrium.
 
     Args:
-        mix: the row player's mix, see `Game.mix`.
+        mix: the row player's mix, see `ProgramGame.mix`.
         against: the column player's mix; by default the same.
 
     Raises:

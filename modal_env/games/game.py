@@ -5,7 +5,7 @@ player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploitin
 epsilon times the cost of its agent. All numbers are Fractions; expected values if RandomBot plays.
 
 `modal_env.games.payoffs` has other games of two moves, `modal_env.games.costs` other costs. In an asymmetric game,
-everything here is about the row player, and `Game.turned` is the same for the column player.
+everything here is about the row player, and `ProgramGame.turned` is the same for the column player.
 
 Agents may be given as objects, by name ("FairBot", short "FB", in any case) or as formulas, see
 `modal_env.logic.notation.find`. All agents of a game have different names. Numbers are 0 or of absolute value
@@ -32,7 +32,7 @@ from modal_env.logic.provability import play
 from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import Tournament, grid, listed, tournament
 
-__all__ = ["COSTS", "PAYOFFS", "Game", "Meeting", "meet"]
+__all__ = ["COSTS", "PAYOFFS", "Meeting", "ProgramGame", "meet"]
 
 GivenPayoffs = Mapping[str, Number] | Mapping[str, Sequence[Number]] | str
 Mix = tuple[Fraction, ...]
@@ -63,7 +63,7 @@ class Meeting:
 
 
 @dataclass(frozen=True, init=False)
-class Game(Tabular):
+class ProgramGame(Tabular):
     """A library of agents to choose from, and the payoffs of every pair.
 
     Attributes:
@@ -100,7 +100,7 @@ class Game(Tabular):
         put(self, "payoffs", as_table(payoffs))
 
     def __repr__(self) -> str:
-        return f"Game({listed(self.names)}; {self.terms})"
+        return f"ProgramGame({listed(self.names)}; {self.terms})"
 
     def __str__(self) -> str:
         text = f"{self.terms}; what the row's agent is paid:\n{grid(self.names, self.utilities)}"
@@ -171,11 +171,11 @@ class Game(Tabular):
         )
 
     @cached_property
-    def turned(self) -> Game:
+    def turned(self) -> ProgramGame:
         """The game as the column player sees it; the same object if the game is symmetric."""
         if self.payoffs.is_symmetric:
             return self
-        other = Game(self.agents, self.epsilon, self.cost, self.payoffs.turned)
+        other = ProgramGame(self.agents, self.epsilon, self.cost, self.payoffs.turned)
         other.__dict__.update(played=self.played)
         return other
 
@@ -185,9 +185,9 @@ class Game(Tabular):
         chances = self.played.cooperates.astype(float)
         return tuple(tuple(map(Fraction, row)) for row in (chances * chances.T).tolist())
 
-    def at(self, epsilon: Number) -> Game:
+    def at(self, epsilon: Number) -> ProgramGame:
         """The same game at another epsilon; what was played here is not played again."""
-        other = Game(self.agents, epsilon, self.cost, self.payoffs)
+        other = ProgramGame(self.agents, epsilon, self.cost, self.payoffs)
         other.__dict__.update(affine=self.affine, played=self.played)
         if self.turned is not self and "affine" in vars(self.turned):
             other.__dict__.update(turned=self.turned.at(epsilon))
@@ -245,10 +245,10 @@ def meet(a: Agent, b: Agent, cost: GivenCost = "depth", payoffs: GivenPayoffs = 
     """Let two programs play; the first has the row player's seat.
 
     Args:
-        cost, payoffs: as for `Game`.
+        cost, payoffs: as for `ProgramGame`.
 
     Raises:
-        GameError: as `play` and `Game`.
+        GameError: as `play` and `ProgramGame`.
     """
     units, table, outcome = as_cost(cost), as_table(payoffs), play(a, b)
     first, second = outcome.cooperation

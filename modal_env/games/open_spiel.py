@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from modal_env.errors import install_extra
-from modal_env.games.game import Game, Matrix
+from modal_env.games.game import Matrix, ProgramGame
 
 if TYPE_CHECKING:
     import pyspiel
 
 
-def open_spiel_game(game: Game) -> pyspiel.MatrixGame:
+def open_spiel_game(game: ProgramGame) -> pyspiel.MatrixGame:
     """A game as an OpenSpiel matrix game: player 0 chooses the row, player 1 the column.
 
     Raises:

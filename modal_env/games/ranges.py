@@ -19,7 +19,7 @@ from modal_env.checks import Number
 from modal_env.games.algebraic import Algebraic, Ratio, between
 from modal_env.games.costs import GivenCost
 from modal_env.games.equilibria import Equilibrium, EquilibriumSet, check_symmetric, mix_text, set_text, spanned
-from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Matrix, check_epsilon
+from modal_env.games.game import PAYOFFS, GivenPayoffs, Matrix, ProgramGame, check_epsilon
 from modal_env.games.vertex_paths import Cell, Moving, Path, Paths, Walk, gap
 from modal_env.games.vertices import Class, Labels, Sides, bicliques, classes, cliques, smaller, spread
 from modal_env.logic.notation import Agent
@@ -153,9 +153,9 @@ def ranges(
         report: see `modal_env.progress`; the fraction of all epsilons done, of which 0 to 1 count as half.
 
     Raises:
-        GameError, FormulaError: as `Game`.
+        GameError, FormulaError: as `ProgramGame`.
     """
-    game = Game(agents, 0, cost, payoffs)
+    game = ProgramGame(agents, 0, cost, payoffs)
     check_symmetric(game, symmetric_only)
     return follow(game.names, *game.affine, symmetric_only, report, game.turned.affine)
 

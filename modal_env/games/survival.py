@@ -15,7 +15,7 @@ from modal_env.checks import Number, brief
 from modal_env.errors import GameError
 from modal_env.games.algebraic import Algebraic, Ratio, between, positive_roots
 from modal_env.games.costs import GivenCost
-from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Shares, dot, meet
+from modal_env.games.game import PAYOFFS, GivenPayoffs, ProgramGame, Shares, dot, meet
 from modal_env.games.ranges import Family, Interval
 from modal_env.games.vertex_paths import Path, gap
 from modal_env.logic.notation import as_agents
@@ -56,15 +56,15 @@ def survives(
     """The best deviant, in either seat, against a mix that both players play.
 
     Args:
-        mix: of `agents`, see `Game.mix`.
+        mix: of `agents`, see `ProgramGame.mix`.
         against: the column player's mix; by default the same.
-        agents, epsilon, cost, payoffs: as for `Game`.
+        agents, epsilon, cost, payoffs: as for `ProgramGame`.
         deviants: any agents, at least one.
 
     Raises:
-        GameError: as `Game` and `Game.mix`; no deviants.
+        GameError: as `ProgramGame` and `ProgramGame.mix`; no deviants.
     """
-    game = Game(agents, epsilon, cost, payoffs)
+    game = ProgramGame(agents, epsilon, cost, payoffs)
     shares = game.mix(mix)
     other = shares if against is None else game.mix(against)
     entrants = as_agents(deviants, "deviants")
@@ -93,9 +93,9 @@ def survival_range(
         deviants: any agents, at least one.
 
     Raises:
-        GameError: as `Game`; no deviants, or a family of another game.
+        GameError: as `ProgramGame`; no deviants, or a family of another game.
     """
-    game = Game(agents, 0, cost, payoffs)
+    game = ProgramGame(agents, 0, cost, payoffs)
     if not isinstance(family, Family):
         raise GameError(f"family={brief(family)}: give one of the families that `ranges` finds")
     seats = [(game, dict.fromkeys(family.columns)), (game.turned, dict.fromkeys(family.rows))]
@@ -111,14 +111,14 @@ def survival_range(
     return tuple(Interval(run[0].low, run[-1].high) for run in runs)
 
 
-def _is_of(game: Game, path: Path, interval: Interval) -> bool:
+def _is_of(game: ProgramGame, path: Path, interval: Interval) -> bool:
     """Whether a path has the right payoffs of the game's agents against its mix."""
     rows = (tuple(zip(points, units, strict=True)) for points, units in zip(*game.affine, strict=True))
     wrong = [-gap(path.value, path.shares, row) + told for row, told in zip(rows, path.gaps, strict=True)]
     return not any(ratio.sign(interval.low) if interval.is_point else ratio for ratio in wrong)
 
 
-def _rows(game: Game, deviants: Iterable[Agent]) -> dict[Row, Agent]:
+def _rows(game: ProgramGame, deviants: Iterable[Agent]) -> dict[Row, Agent]:
     """The payoffs of deviants against the agents of a game -> the first deviant with these payoffs."""
     found: dict[Row, Agent] = {}
     for deviant in deviants:

@@ -18,7 +18,7 @@ import typer
 import evaluation
 from agents import PlannerPolicy
 from agents.runtime.colors import SERIES
-from agents.scripted.planner.search import Search
+from agents.scripted.planner.search import PlanSearch
 from research.games import ALL_CORES, Out, Workers, playing, track
 from research.tables import Folder, show
 from welfare_env import Rules
@@ -41,7 +41,7 @@ SEED = 4242
 Gains = dict[tuple[str, str, int], evaluation.Estimate]  # attacked policy, search, budget
 
 
-class RandomSearch(Search):
+class RandomSearch(PlanSearch):
     """Random search: every plan is sampled independently."""
 
     def _proposal(self, view: View, best: dict[Kind, tuple[float, Plan]]) -> tuple[Plan, bool]:
@@ -51,7 +51,7 @@ class RandomSearch(Search):
 class RandomPlanner(PlannerPolicy):
     """The `plan:` policy with `RandomSearch`."""
 
-    def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> Search:
+    def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> PlanSearch:
         """The search without initial plans."""
         return RandomSearch(drawer, drawer.rng)
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from modal_env import LIBRARY, POST, Agent, Game, basins, growth, rare_mutations, replicator
-from modal_env.dynamics.basins import Z95, Basins, Estimate, fates
+from modal_env import LIBRARY, POST, Agent, ProgramGame, basins, growth, rare_mutations, replicator
+from modal_env.dynamics.basins import Z95, Basins, IntervalEstimate, fates
 from modal_env.dynamics.populations import payoffs_of
 from research.programs import plots
 from research.programs.direct_agents import agent_with, code_of
@@ -55,7 +55,7 @@ def volume(epsilon: Fraction, nodes: int) -> float:
     which bisection finds. If a = CB / (CB + DB) and b = FB / (FB + PB), uniform populations have uniform a and b, and s
     with the distribution function 3 s^2 - 2 s^3.
     """
-    payoffs = payoffs_of(Game(POST, epsilon))
+    payoffs = payoffs_of(ProgramGame(POST, epsilon))
     points, weights = np.polynomial.legendre.leggauss(nodes)
     points, weights = (points + 1) / 2, weights / 2
     v, b = (grid.ravel() for grid in np.meshgrid(points, points))  # 1 - a = v^2: towards a = 1 the rays change fast
@@ -79,7 +79,7 @@ def basin_rows(found: Sequence[Basins]) -> list[list[str]]:
     return rows
 
 
-def power_law(found: Sequence[Basins]) -> tuple[float, Estimate]:
+def power_law(found: Sequence[Basins]) -> tuple[float, IntervalEstimate]:
     """Factor and exponent of share = factor * epsilon ** exponent, by weighted least squares in logarithms.
 
     ln share has the variance (1 - share) / count to first order; the interval is valid if the law is.
@@ -92,12 +92,12 @@ def power_law(found: Sequence[Basins]) -> tuple[float, Estimate]:
     spread = (weight * (x - middle_x) ** 2).sum()
     slope = float((weight * (x - middle_x) * (y - middle_y)).sum() / spread)
     half = Z95 / float(np.sqrt(spread))
-    return float(np.exp(middle_y - slope * middle_x)), Estimate(slope, slope - half, slope + half)
+    return float(np.exp(middle_y - slope * middle_x)), IntervalEstimate(slope, slope - half, slope + half)
 
 
 def census(epsilon: Fraction, members: int) -> tuple[int, int]:
     """How many populations of so many members ever add a DefectBot under best-reply growth, and how many there are."""
-    game = Game(POST, epsilon)
+    game = ProgramGame(POST, epsilon)
     starts = [
         (c, d, f, members - c - d - f)
         for c in range(members + 1)
@@ -111,7 +111,7 @@ def cycle_rows(rounds: int = 8) -> list[list[str]]:
     """Lengths of the stays at FairBot, each with the factor to the next: replicator and growth, at two prices."""
     columns = []
     for number in (10, 100):
-        game = Game(POST, Fraction(1, number))
+        game = ProgramGame(POST, Fraction(1, number))
         stays = replicator(game, EQUAL, 1e9).lengths("FairBot").tolist()
         columns.append([f"{stay:,.1f}" if stay < 1000 else f"{stay:,.0f}" for stay in stays])
         columns[-1] = _with_factors(columns[-1], stays, rounds)
@@ -131,7 +131,7 @@ def population_rows() -> list[list[str]]:
     libraries = {"the post's four": POST, "direct ones and four": direct_library(), "the library": LIBRARY.values()}
     rows = []
     for name, agents in libraries.items():
-        game = Game(agents, 0)
+        game = ProgramGame(agents, 0)
         for price in PRICES:
             cells = []
             for size in SIZES:
@@ -142,14 +142,14 @@ def population_rows() -> list[list[str]]:
     return rows
 
 
-def simplex(game: Game) -> Figure:
+def simplex(game: ProgramGame) -> Figure:
     """Paths of the replicator dynamics from five initial mixes."""
     paths = [replicator(game, start, 600, times=np.linspace(0, 600, 6001).tolist()) for start in (EQUAL, *STARTS)]
     face = ("CooperateBot", "FairBot", "PrudentBot")
     return plots.simplex(paths, face, marks=MIXES, title="Replicator dynamics, ε = 1/10")
 
 
-def shares(game: Game) -> Figure:
+def shares(game: ProgramGame) -> Figure:
     """Shares over time from equal shares, with a logarithmic time axis."""
     path = replicator(game, EQUAL, 3e4, times=np.geomspace(0.1, 3e4, 20_000).tolist())
     return plots.shares_over_time(path, log_time=True, title="Replicator dynamics from equal shares, ε = 1/10")
@@ -168,8 +168,8 @@ def main(
     to: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("docs/pictures"), tables: Folder = None
 ) -> None:
     """Draw the pictures, and write the tables."""
-    game = Game(POST, EPSILON)
-    found = [basins(Game(POST, Fraction(1, number)), starts, seed=0) for number, starts in BASINS.items()]
+    game = ProgramGame(POST, EPSILON)
+    found = [basins(ProgramGame(POST, Fraction(1, number)), starts, seed=0) for number, starts in BASINS.items()]
     pictures = {"modal-simplex": simplex(game), "modal-shares": shares(game), "modal-basin": basin(found)}
     pictures["modal-growth"] = plots.growth_shares(
         growth(game, [1, 1, 1, 1], 10**9), title="Best-reply growth from one agent of each kind, ε = 1/10"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modal_env.dynamics.basins import Estimate
+from modal_env.dynamics.basins import IntervalEstimate
 from modal_env.dynamics.growth import Growth
 from modal_env.dynamics.populations import Floats
 from modal_env.dynamics.replicator import Limit, Trajectory
@@ -85,8 +85,8 @@ def shares_over_time(
 
 def basin_over_epsilon(
     epsilons: Sequence[Fraction],
-    shares: Sequence[Estimate],
-    law: tuple[float, Estimate],
+    shares: Sequence[IntervalEstimate],
+    law: tuple[float, IntervalEstimate],
     *,
     curves: Mapping[str, Callable[[Floats], Floats]] | None = None,
     title: str = "",

@@ -57,7 +57,7 @@ def main(
             print(f"{pair[seat]:<20.20} against {pair[1 - seat]:<20.20} paid {paid:.3f} a round, wrote {texts:.120}")
             written.setdefault(programs[-1].text, programs[-1])
     named = [program.renamed(f"P{number}") for number, program in enumerate(written.values())]
-    shares = modal_env.rare_mutations(modal_env.Game(named, Fraction(epsilon)), MEMBERS)
+    shares = modal_env.rare_mutations(modal_env.ProgramGame(named, Fraction(epsilon)), MEMBERS)
     print(f"\nA population of {MEMBERS}, rare mutations, share of time; both cooperate: {shares.cooperation:.3f}")
     for program, mean in sorted(zip(written, shares.means, strict=True), key=lambda pair: -pair[1]):
         print(f"{mean:.3f}  {program:.120}")

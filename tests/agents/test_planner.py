@@ -20,7 +20,7 @@ from agents.scripted.planner.campaign import CampaignPolicy
 from agents.scripted.planner.landing import STANDS, Traffic, landing, landing_moves, landing_winter
 from agents.scripted.planner.planner import PlannerPolicy, least_gain
 from agents.scripted.planner.plans import PASSING, Course, Move, Neutral, Plan, PlanDrawer, nearest
-from agents.scripted.planner.search import Search, kind_of
+from agents.scripted.planner.search import PlanSearch, kind_of
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
@@ -196,7 +196,7 @@ class TestSearch:
         game, rng = Game("clique:3", rules=Rules(years=2, press=None)), np.random.default_rng(0)
         seeds: list[int] = []
         plans = [Plan({"PLAYERA": (self.PEACE, course)}) for course in (self.PEACE, self.RAID)]
-        search = Search(PlanDrawer(game.board, 2, ("PLAYERA",), rng), rng)
+        search = PlanSearch(PlanDrawer(game.board, 2, ("PLAYERA",), rng), rng)
 
         def simulate(plan: Plan, seed: int, is_changed: bool) -> tuple[float, Plan]:
             seeds.append(seed)

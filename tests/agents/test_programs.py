@@ -7,7 +7,7 @@ import pytest
 import agents
 import modal_env
 import welfare_env
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 
 ACTIONS = ("library", "formula", "tokens")
 SPECS = ("program:FairBot", "program:[](X(me) & (X(DB) -> []false))", "mix:FairBot=1/2,PrudentBot=0.3,DefectBot=1/5")
@@ -71,7 +71,7 @@ def test_the_best_reply_to_a_mix_is_the_games(epsilon, cost):
     shares = {"CooperateBot": Fraction(1, 5), "FairBot": Fraction(3, 5), "PrudentBot": Fraction(1, 5)}
     mix = ",".join(f"{name}={share}" for name, share in shares.items())
     (played,) = play(modal_env.make(epsilon=epsilon, cost=cost), [f"best-reply:to=(mix:{mix})", f"mix:{mix}"])
-    assert played.programs[0] == Game(modal_env.POST, epsilon, cost).best_replies(shares)[0]
+    assert played.programs[0] == ProgramGame(modal_env.POST, epsilon, cost).best_replies(shares)[0]
 
 
 @pytest.mark.parametrize(
@@ -126,5 +126,5 @@ def test_before_reset_there_is_no_action():
 
 
 def test_a_program_that_is_not_on_the_list():
-    with pytest.raises(modal_env.ActionError, match="TrollBot"):
+    with pytest.raises(modal_env.ProgramActionError, match="TrollBot"):
         play(modal_env.make(), ["program:TrollBot"] * 2)

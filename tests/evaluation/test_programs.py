@@ -21,7 +21,7 @@ GOOD = "mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20"
 def test_pure_profiles_are_as_exploitable_as_the_game_says(program, epsilon, actions):
     environment = modal_env.make(epsilon=epsilon, actions=actions)
     found = evaluation.exploitability(f"program:{program}", 2, environment=environment)
-    game = modal_env.Game(modal_env.POST, epsilon)
+    game = modal_env.ProgramGame(modal_env.POST, epsilon)
     exact = modal_env.exploitability(game, modal_env.LIBRARY[program])
     assert found.value.value == pytest.approx(float(exact))
     assert (found.value.low, found.value.high) == (found.value.value, found.value.value)
@@ -41,7 +41,7 @@ def test_mixes_are_computed_exactly(cost, spec):
     found = evaluation.exploitability(spec, environment=environment)
     assert found.exact
     shares = {program.name: share for program, share in agents.make(spec).shares}
-    exact = modal_env.exploitability(modal_env.Game(modal_env.POST, "1/10", cost), shares)
+    exact = modal_env.exploitability(modal_env.ProgramGame(modal_env.POST, "1/10", cost), shares)
     assert found.value.value == pytest.approx(float(exact), abs=1e-12)
 
 
@@ -62,7 +62,7 @@ def test_games_tend_to_what_is_computed(monkeypatch, players, coalitions):
 @pytest.mark.slow
 def test_the_interval_of_a_mix_holds_the_exact_value(played):
     exact = modal_env.exploitability(
-        modal_env.Game(modal_env.POST, "1/10"), [Fraction(1, 10), 0, Fraction(17, 20), Fraction(1, 20)]
+        modal_env.ProgramGame(modal_env.POST, "1/10"), [Fraction(1, 10), 0, Fraction(17, 20), Fraction(1, 20)]
     )
     assert exact == 0
     found = evaluation.exploitability(GOOD, 100, environment=modal_env.make(epsilon=0.1, rounds=5))

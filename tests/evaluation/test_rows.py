@@ -44,7 +44,8 @@ def exploited() -> evaluation.ExploitabilityResult:
 def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
     rows = mixed.rows()
     assert len(rows) == 3 * 3
-    assert all(list(row) == FIRST + CURVES for row in rows)
+    for row in rows:
+        assert list(row) == FIRST + CURVES
     for row in rows:
         game = mixed.measures[row["game"]]
         power = row["power"]

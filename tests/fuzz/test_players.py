@@ -118,15 +118,15 @@ def test_fixed_points(system: dict[str, str]) -> None:
     modal_env.fixed_point(system)
 
 
-GAME = modal_env.Game(POST, "1/10")
+GAME = modal_env.ProgramGame(POST, "1/10")
 NUMBERS = st.sampled_from([0, 1, "1/10", 1e-9, "1/3", -1, "1e-31", "1e7", "٣", "1/0", 10**400, 2.0**-1074, "9" * 5000])
 BOTS = st.sampled_from(["FB", "DB", "PB", "RandomBot", "[]X(me) & []X(DB)", "Nobody", "\uff26\uff22", "fairbot ", ""])
 GIVEN = odd | NUMBERS | st.lists(BOTS, max_size=3) | st.lists(NUMBERS, max_size=5) | st.dictionaries(BOTS, NUMBERS)
 CALLS = [
     lambda a, b, c: modal_env.play(a, b, c),
     lambda a, b, c: modal_env.tournament(a),
-    lambda a, b, c: modal_env.Game(a, b, c).utilities,
-    lambda a, b, c: modal_env.Game(POST, a, payoffs=b),
+    lambda a, b, c: modal_env.ProgramGame(a, b, c).utilities,
+    lambda a, b, c: modal_env.ProgramGame(POST, a, payoffs=b),
     lambda a, b, c: GAME.mix(a),
     lambda a, b, c: GAME.best_replies(a),
     lambda a, b, c: modal_env.exploitability(GAME, a, b),

@@ -12,18 +12,18 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import binomtest
 
 from modal_env.dynamics import basins as ours
-from modal_env.dynamics.basins import Basins, Estimate, basins, wilson
+from modal_env.dynamics.basins import Basins, IntervalEstimate, basins, wilson
 from modal_env.dynamics.populations import is_trapped, payoffs_of
 from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.logic.library import POST
 
 EPSILONS = [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50), Fraction(1, 100), Fraction(1, 10_000)]
 
 
-def post(epsilon: Fraction | int | str) -> Game:
-    return Game(POST, epsilon)
+def post(epsilon: Fraction | int | str) -> ProgramGame:
+    return ProgramGame(POST, epsilon)
 
 
 def uniform(seed: int, agents: int, starts: int) -> np.ndarray:
@@ -31,7 +31,7 @@ def uniform(seed: int, agents: int, starts: int) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.ones(agents), starts).T
 
 
-def fates(game: Game, shares: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
+def fates(game: ProgramGame, shares: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
     """[starts] the position of the agent that takes over, or a number below 0."""
     return ours.fates(payoffs_of(game), np.log(shares), 1e6, tolerance)
 
@@ -125,7 +125,7 @@ class TestCounts:
         sure = found.ends["DefectBot"]
         assert found.undecided > 1000
         assert sure + found.elsewhere + found.undecided == 2000
-        assert found.share("DefectBot") == Estimate(sure / 2000, *wilson(sure, 2000))
+        assert found.share("DefectBot") == IntervalEstimate(sure / 2000, *wilson(sure, 2000))
 
     def test_a_share_however_small_can_grow_again(self) -> None:
         """Agent 0 falls to 1e-58 while agent 1 gives way to agent 2; then it takes over."""
@@ -142,12 +142,12 @@ class TestCounts:
         [
             (post("1/10"), Fraction(1, 10)),
             (post("1/4"), None),
-            (Game((*POST[1:], POST[0]), "1/10"), None),
-            (Game(POST, "1/10", cost="size"), None),
+            (ProgramGame((*POST[1:], POST[0]), "1/10"), None),
+            (ProgramGame(POST, "1/10", cost="size"), None),
             ([[1, 0], [0, 1]], None),
         ],
     )
-    def test_knows_the_game_of_the_post(self, game: Game, epsilon: Fraction | None) -> None:
+    def test_knows_the_game_of_the_post(self, game: ProgramGame, epsilon: Fraction | None) -> None:
         assert ours.epsilon_of_the_post(payoffs_of(game)) == epsilon
 
 
@@ -159,8 +159,8 @@ class TestStatistics:
         assert wilson(count, total) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
     def test_prints_with_its_interval(self) -> None:
-        assert str(Estimate(0.25, 0.2, 0.3)) == "0.25 [0.2, 0.3]"
-        assert f"{Estimate(0.25, 0.2, 0.3):.2f}" == "0.25 [0.20, 0.30]"
+        assert str(IntervalEstimate(0.25, 0.2, 0.3)) == "0.25 [0.2, 0.3]"
+        assert f"{IntervalEstimate(0.25, 0.2, 0.3):.2f}" == "0.25 [0.20, 0.30]"
 
 
 class TestErrors:

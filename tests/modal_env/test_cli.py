@@ -76,7 +76,7 @@ def test_replicator_and_its_pictures(view, tmp_path):
     picture = tmp_path / "picture.svg"
     shown = run("evolve", "--time", "300", "--plot", str(picture), "--view", view)
     assert picture.read_text().startswith("<svg")
-    trajectory = modal_env.replicator(modal_env.Game(modal_env.POST, "1/10"), [0.25] * 4, 300)
+    trajectory = modal_env.replicator(modal_env.ProgramGame(modal_env.POST, "1/10"), [0.25] * 4, 300)
     assert [row[0] for row in rows(shown) if "nobody" not in row[0]] == [stay.agent for stay in trajectory.stays]
     assert "Replicator dynamics: who has more than half, epsilon 1/10, cost: depth" in " ".join(shown.split())
 

@@ -10,7 +10,7 @@ import pytest
 import modal_env
 from modal_env.envs import aec as env_page
 from modal_env.envs.setting import make_setting
-from modal_env.errors import ActionError, FormulaError, GameError
+from modal_env.errors import FormulaError, GameError, ProgramActionError
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import parse
 
@@ -62,7 +62,7 @@ def test_payoffs_of_the_post(pair, paid):
 def test_payoffs_are_those_of_the_game(cost):
     """The environment pays what the exact game says, for every pair of the library but the coin."""
     agents = [agent for agent in LIBRARY.values() if not agent.is_random][:12]
-    utilities = modal_env.Game(agents, Fraction(3, 100), cost).utilities
+    utilities = modal_env.ProgramGame(agents, Fraction(3, 100), cost).utilities
     env = modal_env.parallel_env(0.03, agents=agents, cost=cost)
     for row in range(len(agents)):
         for column in range(len(agents)):
@@ -205,14 +205,14 @@ def test_a_token_that_is_not_open_ends_the_turn_as_defect_bot():
     [
         ("formula", "X(me)", FormulaError),
         ("tokens", 11, FormulaError),
-        ("library", 4, ActionError),
-        ("library", -1, ActionError),
-        ("library", True, ActionError),
-        ("library", 1.0, ActionError),
-        ("library", "FairBot", ActionError),
-        ("library", None, ActionError),
-        ("formula", 3, ActionError),
-        ("tokens", 16, ActionError),
+        ("library", 4, ProgramActionError),
+        ("library", -1, ProgramActionError),
+        ("library", True, ProgramActionError),
+        ("library", 1.0, ProgramActionError),
+        ("library", "FairBot", ProgramActionError),
+        ("library", None, ProgramActionError),
+        ("formula", 3, ProgramActionError),
+        ("tokens", 16, ProgramActionError),
     ],
 )
 def test_strict_errors_leave_everything_as_it_was(actions, action, error):
@@ -250,17 +250,17 @@ def test_a_formula_that_needs_too_many_coins_is_refused():
 
 def test_steps_after_the_end():
     env = modal_env.make().unwrapped
-    with pytest.raises(ActionError, match="reset"):
+    with pytest.raises(ProgramActionError, match="reset"):
         env.step(0)
     env.reset()
     env.step(0)
     env.step(0)
-    with pytest.raises(ActionError, match="terminated"):
+    with pytest.raises(ProgramActionError, match="terminated"):
         env.step(0)
     env.step(None)
     env.step(None)
     for wrong in (lambda: env.step(None), env.last):
-        with pytest.raises(ActionError, match="reset"):
+        with pytest.raises(ProgramActionError, match="reset"):
             wrong()
 
 
@@ -270,13 +270,13 @@ def test_calls_after_the_end_say_what_to_do():
     for action in (0, 0, None, None):
         env.step(action)
     for wrong in (env.last, lambda: env.step(0), lambda: env.step(None)):
-        with pytest.raises(ActionError, match="the game is over: call reset"):
+        with pytest.raises(ProgramActionError, match="the game is over: call reset"):
             wrong()
     assert list(env.agent_iter()) == []
     parallel = modal_env.parallel_env()
     parallel.reset(seed=0)
     parallel.step({"player_0": 0, "player_1": 0})
-    with pytest.raises(ActionError, match="the game is over: call reset"):
+    with pytest.raises(ProgramActionError, match="the game is over: call reset"):
         parallel.step({"player_0": 0, "player_1": 0})
 
 
@@ -285,7 +285,7 @@ def test_a_call_before_reset_says_what_to_do(actions):
     env, parallel = modal_env.make(actions=actions), modal_env.parallel_env(actions=actions)
     calls = [lambda: env.step(0), env.last, env.agent_iter, env.render, lambda: env.observe("player_0")]
     for wrong in (*calls, lambda: parallel.step(0), parallel.render):
-        with pytest.raises(ActionError, match=r"has not begun: call reset\(\)"):
+        with pytest.raises(ProgramActionError, match=r"has not begun: call reset\(\)"):
             wrong()
 
 
@@ -302,7 +302,7 @@ def test_reset_refuses_what_it_does_not_know_and_changes_nothing(wrong):
         begun = make()
         with pytest.raises(GameError):
             begun.reset(**wrong)
-        with pytest.raises(ActionError, match="call reset"):
+        with pytest.raises(ProgramActionError, match="call reset"):
             begun.step(0)
 
 
@@ -310,9 +310,9 @@ def test_reset_refuses_what_it_does_not_know_and_changes_nothing(wrong):
 def test_a_program_that_is_not_on_the_list_is_answered_with_ways_to_have_it(action):
     env = modal_env.make()
     env.reset()
-    with pytest.raises(ActionError) as caught:
+    with pytest.raises(ProgramActionError) as caught:
         env.step(action)
-    with pytest.raises(ActionError) as also_caught:
+    with pytest.raises(ProgramActionError) as also_caught:
         env.unwrapped.contest.mode.actions(LIBRARY["JustBot"])
     for told in (str(caught.value), str(also_caught.value)):
         assert "2 FairBot" in told

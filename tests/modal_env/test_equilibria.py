@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from modal_env.errors import GameError
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
-from modal_env.games.game import COSTS, Game
+from modal_env.games.game import COSTS, ProgramGame
 from modal_env.games.vertices import vertices
 from modal_env.logic.library import (
     LIBRARY,
@@ -106,7 +106,7 @@ def test_vertices_that_are_equilibria_with_themselves_are_found_without_the_othe
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0", "1/10", "1/4", "1/3"])
 def test_vertices_of_the_library_that_are_equilibria_with_themselves_are_found_without_the_others(epsilon: str) -> None:
-    utilities = Game(list(LIBRARY.values())[:14], epsilon).utilities
+    utilities = ProgramGame(list(LIBRARY.values())[:14], epsilon).utilities
     assert vertices(utilities, symmetric_only=True) == [
         vertex for vertex in vertices(utilities) if vertex.labels.played & ~vertex.labels.replies == 0
     ]
@@ -116,7 +116,7 @@ def test_vertices_of_the_library_that_are_equilibria_with_themselves_are_found_w
 def test_the_symmetric_equilibria_of_the_whole_library_are_equilibria() -> None:
     agents = list(LIBRARY.values())
     found = equilibria(agents, "1/10", symmetric_only=True)
-    game = Game(agents, "1/10")
+    game = ProgramGame(agents, "1/10")
     assert {each.payoffs[0] for each in found if each.is_pure} == {(1, 1), (F(9, 5), F(9, 5)), (F(19, 10), F(19, 10))}
     for mix in {mix for each in found for mix in each.rows}:
         assert exploitability(game, mix) == 0
@@ -135,14 +135,14 @@ def test_random_games_have_the_extreme_equilibria_that_gambit_finds(utilities: M
 def test_the_post_s_game_has_the_extreme_equilibria_that_gambit_finds(cost: str, step: int) -> None:
     breakpoints = ["1/15", "1/12", "1/11", "1/7", "1/5", "2/9", "1/4", "2/7", "1/3", "1/2"]
     for epsilon in [F(0), F(1, 1000), *map(F, breakpoints), *(F(i, 50) for i in range(1, 40, step)), F(5)]:
-        game = Game(POST, epsilon, cost)
+        game = ProgramGame(POST, epsilon, cost)
         assert extremes(equilibria(POST, epsilon, cost)) == by_gambit([list(row) for row in game.utilities]), epsilon
 
 
 @pytest.mark.parametrize("epsilon", ["0", "1/10", "3/10"])
 def test_a_larger_library_has_the_extreme_equilibria_that_gambit_finds(epsilon: str) -> None:
     agents = [*POST, JustBot, NiceBot, RandomBot]
-    utilities = [list(row) for row in Game(agents, epsilon).utilities]
+    utilities = [list(row) for row in ProgramGame(agents, epsilon).utilities]
     assert extremes(equilibria(agents, epsilon)) == by_gambit(utilities)
 
 
@@ -262,7 +262,7 @@ def test_the_sequence_of_agents_does_not_matter() -> None:
 
 
 def test_exploitability() -> None:
-    game = Game(POST, "1/10")
+    game = ProgramGame(POST, "1/10")
     assert exploitability(game, FairBot) == F(1, 10)  # CooperateBot does as well, for nothing
     assert exploitability(game, {"CooperateBot": 1}) == 1
     assert exploitability(game, [F(1, 10), 0, F(17, 20), F(1, 20)]) == 0
@@ -271,7 +271,7 @@ def test_exploitability() -> None:
 
 
 def test_equilibria_are_not_exploitable_and_others_are() -> None:
-    game = Game(POST, "3/10")
+    game = ProgramGame(POST, "3/10")
     for each in equilibria(POST, "3/10"):
         assert exploitability(game, each.row, each.column) == 0
     assert exploitability(game, [F(1, 4)] * 4) > 0
@@ -287,4 +287,4 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(GameError, match="choose one of"):
         equilibria(POST, 0, "money")
     with pytest.raises(GameError, match="add up to 1"):
-        exploitability(Game(POST, 0), [1, 1, 0, 0])
+        exploitability(ProgramGame(POST, 0), [1, 1, 0, 0])

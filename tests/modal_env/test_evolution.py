@@ -8,15 +8,15 @@ from scipy.integrate import simpson, solve_ivp
 
 from modal_env.dynamics.replicator import Trajectory, replicator
 from modal_env.errors import GameError
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.logic.library import POST
 
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
 EQUAL = [Fraction(1, 4)] * 4
 
 
-def post(epsilon: Fraction | int | str) -> Game:
-    return Game(POST, epsilon)
+def post(epsilon: Fraction | int | str) -> ProgramGame:
+    return ProgramGame(POST, epsilon)
 
 
 def good_mix(e: Fraction) -> list[Fraction]:

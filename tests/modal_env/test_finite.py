@@ -12,10 +12,10 @@ import pytest
 
 from modal_env.dynamics.finite import fixation, rare_mutations
 from modal_env.errors import GameError
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.logic.library import POST
 
-GAME = Game(POST, Fraction(1, 10))
+GAME = ProgramGame(POST, Fraction(1, 10))
 PAID = [[2, 0, 3], [1, 1, 0], [0, 3, 1]]
 WEIGHT = 0.7
 Population = tuple[int, ...]

@@ -9,7 +9,7 @@ import modal_env
 from modal_env.frames import Tabular
 from tests.columns import columns
 
-GAME = modal_env.Game(modal_env.POST, "1/10")
+GAME = modal_env.ProgramGame(modal_env.POST, "1/10")
 RESULTS: dict[str, Tabular] = {
     "tournament": modal_env.tournament(["FairBot", "RandomBot", "DefectBot"]),
     "payoffs": GAME,

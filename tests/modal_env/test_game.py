@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import modal_env
 from modal_env.errors import FormulaError, GameError
-from modal_env.games.game import COSTS, PAYOFFS, Game, exact, meet
+from modal_env.games.game import COSTS, PAYOFFS, ProgramGame, exact, meet
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import parse
 
@@ -17,7 +17,7 @@ E = F(1, 10)
 
 
 def test_payoffs_of_the_post() -> None:
-    assert Game(POST, E).utilities == (
+    assert ProgramGame(POST, E).utilities == (
         (2, 0, 2, 0),
         (3, 1, 1, 1),
         (2 - E, 1 - E, 2 - E, 2 - E),
@@ -42,20 +42,20 @@ COSTS_OF_THE_POST = {
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_costs_of_the_post(cost: str) -> None:
-    base, slope = Game(POST, 0, cost).affine
+    base, slope = ProgramGame(POST, 0, cost).affine
     assert [list(row) for row in slope] == COSTS_OF_THE_POST[cost]
-    assert base == Game(POST, 0).utilities
+    assert base == ProgramGame(POST, 0).utilities
 
 
 def test_an_agent_that_calls_only_others_models_its_opponent_but_a_constant_box_does_not() -> None:
     troll, vain = parse("[]X(DefectBot)"), parse("[]true")
-    assert Game([troll, vain], 0, "opponent").affine[1] == ((2, 2), (0, 0))
-    assert Game([troll, vain], 0, "depth").affine[1] == ((1, 1), (1, 1))
+    assert ProgramGame([troll, vain], 0, "opponent").affine[1] == ((2, 2), (0, 0))
+    assert ProgramGame([troll, vain], 0, "depth").affine[1] == ((1, 1), (1, 1))
 
 
 def test_random_bot_is_paid_on_average() -> None:
     """As the reply to the question in the comments says: like DefectBot, but worse against everybody."""
-    game = Game([*POST, RandomBot], E)
+    game = ProgramGame([*POST, RandomBot], E)
     assert game.utilities[4] == (F(5, 2), F(1, 2), F(1, 2), F(1, 2), F(3, 2))
     assert [row[4] for row in game.utilities] == [1, 2, 2 - E, 2 - 2 * E, F(3, 2)]
     assert all(coin < defect for coin, defect in zip(game.utilities[4], game.utilities[1], strict=True))
@@ -64,7 +64,7 @@ def test_random_bot_is_paid_on_average() -> None:
 @pytest.mark.parametrize("cost", COSTS)
 def test_a_meeting_agrees_with_the_game(cost: str) -> None:
     agents = list(LIBRARY.values())
-    base, slope = Game(agents, 0, cost).affine
+    base, slope = ProgramGame(agents, 0, cost).affine
     for i, a in enumerate(agents):
         for j, b in enumerate(agents[: i + 1]):
             met = meet(a, b, cost)
@@ -77,7 +77,7 @@ def test_a_meeting_tells_the_moves() -> None:
 
 
 def test_other_payoffs() -> None:
-    game = Game([CooperateBot, DefectBot], 0, payoffs={"CC": 3, "CD": "-1/2", "DC": 5, "DD": 0.5})
+    game = ProgramGame([CooperateBot, DefectBot], 0, payoffs={"CC": 3, "CD": "-1/2", "DC": 5, "DD": 0.5})
     assert game.utilities == ((3, F(-1, 2)), (5, F(1, 2)))
     assert PAYOFFS == {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
 
@@ -99,18 +99,18 @@ def test_other_payoffs() -> None:
     ],
 )
 def test_best_replies_of_the_post(epsilon: object, agent: object, best: list[object]) -> None:
-    assert Game(POST, epsilon).best_replies(agent) == tuple(best)
+    assert ProgramGame(POST, epsilon).best_replies(agent) == tuple(best)
 
 
 def test_a_mix_may_be_written_in_three_ways() -> None:
-    game = Game(POST, E)
+    game = ProgramGame(POST, E)
     assert game.mix({"FairBot": "9/10", "DefectBot": 0.1}) == game.mix([0, 0.1, F(9, 10), 0]) == (0, E, F(9, 10), 0)
     assert game.mix(FairBot) == game.mix({"FairBot": 1}) == (0, 0, 1, 0)
 
 
 def test_another_epsilon_plays_nothing_again() -> None:
-    game = Game(POST, 0, "worlds")
-    assert game.at("1/3").utilities == Game(POST, "1/3", "worlds").utilities
+    game = ProgramGame(POST, 0, "worlds")
+    assert game.at("1/3").utilities == ProgramGame(POST, "1/3", "worlds").utilities
     assert game.at("1/3").affine is game.affine
     assert game.epsilon == 0
 
@@ -118,7 +118,7 @@ def test_another_epsilon_plays_nothing_again() -> None:
 @pytest.mark.slow
 @given(st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any), st.fractions(0, 3))
 def test_no_mix_is_paid_more_than_a_best_reply(weights: list[int], epsilon: F) -> None:
-    game = Game(POST, 0).at(epsilon)
+    game = ProgramGame(POST, 0).at(epsilon)
     mix = [F(weight, sum(weights)) for weight in weights]
     replies = game.replies(mix)
     assert game.utility(mix, mix) == sum(share * paid for share, paid in zip(mix, replies, strict=True)) <= max(replies)
@@ -157,7 +157,7 @@ def test_a_float_is_the_decimal_number_that_it_prints_as(value: object, fraction
 )
 def test_what_makes_no_game(arguments: tuple, message: str) -> None:
     with pytest.raises(GameError) as caught:
-        Game(*arguments)
+        ProgramGame(*arguments)
     assert message in str(caught.value)
 
 
@@ -175,27 +175,27 @@ def test_what_makes_no_game(arguments: tuple, message: str) -> None:
 )
 def test_what_makes_no_mix(shares: object) -> None:
     with pytest.raises(GameError, match=r"mix|share"):
-        Game(POST, 0).mix(shares)
+        ProgramGame(POST, 0).mix(shares)
 
 
 @pytest.mark.parametrize("name", ["JustBot", "JB", "FireBot", "[]X(", 1, None])
 def test_a_mix_names_agents_of_the_game(name: object) -> None:
     with pytest.raises(GameError, match=r"agent .* is not among CooperateBot, DefectBot, FairBot, PrudentBot"):
-        Game(POST, 0).mix({name: 1})
+        ProgramGame(POST, 0).mix({name: 1})
 
 
 def test_a_mix_names_no_agent_twice() -> None:
     with pytest.raises(GameError, match="FairBot is named twice"):
-        Game(POST, 0).mix({"FairBot": "1/2", "FB": "1/2"})
+        ProgramGame(POST, 0).mix({"FairBot": "1/2", "FB": "1/2"})
 
 
 def test_agents_by_name_and_as_formulas() -> None:
-    game = Game(["cooperatebot", "DB", FairBot, "[](X(me) & (X(DefectBot) -> []false))"], E)
-    assert game.utilities == Game(POST, E).utilities
+    game = ProgramGame(["cooperatebot", "DB", FairBot, "[](X(me) & (X(DefectBot) -> []false))"], E)
+    assert game.utilities == ProgramGame(POST, E).utilities
     assert game.names[:3] == ("CooperateBot", "DefectBot", "FairBot")
     assert game.mix({"FB": 1, game.names[3]: 0}) == game.mix(FairBot)
     with pytest.raises(FormulaError, match="no agent is called 'FairBat'"):
-        Game(["FairBat"], 0)
+        ProgramGame(["FairBat"], 0)
 
 
 def test_deviants_by_name() -> None:
@@ -206,7 +206,7 @@ def test_deviants_by_name() -> None:
 
 
 def test_agents_that_do_the_same_may_have_names_of_their_own() -> None:
-    game = Game([FairBot, parse("[]X(me)", name="Twin")], 0)
+    game = ProgramGame([FairBot, parse("[]X(me)", name="Twin")], 0)
     assert game.mix({"twin": 1}) == (0, 1)
 
 
@@ -228,23 +228,23 @@ def test_agents_that_do_the_same_may_have_names_of_their_own() -> None:
 )
 def test_an_epsilon_is_zero_or_of_a_sensible_size(epsilon: object) -> None:
     with pytest.raises(GameError, match=r"give 0, or a number of a size from 10\^-30 to 10\^6") as caught:
-        Game(POST, epsilon)
+        ProgramGame(POST, epsilon)
     assert len(str(caught.value)) < 200
     with pytest.raises(GameError, match="give 0, or a number"):
-        Game(POST, 0).at(epsilon)
+        ProgramGame(POST, 0).at(epsilon)
 
 
 @pytest.mark.parametrize("epsilon", [0, "0.000", F(1, 10**30), 1e-30, "1e6", 10**6, "1e0000000002"])
 def test_epsilons_at_the_bounds(epsilon: object) -> None:
-    assert Game(POST, epsilon).epsilon == F(str(epsilon))
+    assert ProgramGame(POST, epsilon).epsilon == F(str(epsilon))
 
 
 @pytest.mark.parametrize("share", ["1e-5000", "1e5000", F(1, 10**331), "1e-9999999"], ids=range(4))
 def test_shares_and_payoffs_have_a_sensible_size(share: object) -> None:
     with pytest.raises(GameError, match=r"a share is .* from 10\^-330 to 10\^330"):
-        Game(POST, 0).mix([share, 0, 1, 0])
+        ProgramGame(POST, 0).mix([share, 0, 1, 0])
     with pytest.raises(GameError, match=r"payoff of CD is .* from 10\^-330 to 10\^330"):
-        Game(POST, 0, payoffs={**PAYOFFS, "CD": share})
+        ProgramGame(POST, 0, payoffs={**PAYOFFS, "CD": share})
 
 
 @pytest.mark.parametrize("value", [np.int64(3), np.uint8(3), np.float64(3), np.float32(3), "3", np.str_("6/2"), F(3)])
@@ -260,16 +260,16 @@ def test_what_is_no_number(value: object) -> None:
 
 
 def test_a_game_in_words() -> None:
-    assert str(Game(["CB", "DB"], "1/10", "size")) == (
+    assert str(ProgramGame(["CB", "DB"], "1/10", "size")) == (
         "epsilon 1/10, cost 'size'; what the row's agent is paid:\n"
         "                    0     1\n"
         "0 CooperateBot  19/10 -1/10\n"
         "1 DefectBot     29/10  9/10"
     )
-    assert repr(Game(POST, 0)) == (
-        "Game(4 agents: CooperateBot, DefectBot, FairBot, PrudentBot; epsilon 0, cost 'depth')"
+    assert repr(ProgramGame(POST, 0)) == (
+        "ProgramGame(4 agents: CooperateBot, DefectBot, FairBot, PrudentBot; epsilon 0, cost 'depth')"
     )
-    assert len(repr(Game(LIBRARY.values(), 0))) < 200
+    assert len(repr(ProgramGame(LIBRARY.values(), 0))) < 200
 
 
 def test_a_meeting_refuses_an_unknown_cost() -> None:
@@ -279,4 +279,4 @@ def test_a_meeting_refuses_an_unknown_cost() -> None:
 
 def test_a_number_without_a_game_is_answered_with_the_numbers():
     with pytest.raises(GameError, match=r"^game 'rg-79': there are prisoners-dilemma, .*rg-1 to rg-78$"):
-        Game(["FairBot"], 0, payoffs="rg-79")
+        ProgramGame(["FairBot"], 0, payoffs="rg-79")

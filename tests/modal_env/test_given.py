@@ -19,8 +19,8 @@ import modal_env
 from modal_env import FairBot, PrudentBot
 from modal_env.checks import MAX_SEED, brief, exact, items, seed_of, whole
 from modal_env.dynamics.stability import jacobian
-from modal_env.errors import ActionError, FormulaError, GameError, ModalError
-from modal_env.games.game import Game
+from modal_env.errors import FormulaError, GameError, ModalError, ProgramActionError
+from modal_env.games.game import ProgramGame
 from modal_env.logic.finite_machines import machine
 from modal_env.logic.library import LIBRARY, POST
 from modal_env.logic.notation import parse
@@ -31,7 +31,7 @@ from modal_env.logic.tournaments import tournament
 SOON = 20.0  # seconds; what is meant is far below one, and what was wrong took minutes or for ever
 
 
-GAME = Game(POST, "1/10")
+GAME = ProgramGame(POST, "1/10")
 PURE = [1, 0, 0, 0]
 DOORS: list[Callable[[Any], object]] = [
     lambda junk: parse(junk),
@@ -40,10 +40,10 @@ DOORS: list[Callable[[Any], object]] = [
     lambda junk: play(junk, "FB"),
     lambda junk: play("FB", "FB", junk),
     lambda junk: tournament(junk),
-    lambda junk: Game(junk, 0),
-    lambda junk: Game(POST, junk),
-    lambda junk: Game(POST, 0, junk),
-    lambda junk: Game(POST, 0, payoffs=junk),
+    lambda junk: ProgramGame(junk, 0),
+    lambda junk: ProgramGame(POST, junk),
+    lambda junk: ProgramGame(POST, 0, junk),
+    lambda junk: ProgramGame(POST, 0, payoffs=junk),
     lambda junk: GAME.mix(junk),
     lambda junk: GAME.best_replies(junk),
     lambda junk: GAME.at(junk),
@@ -180,7 +180,7 @@ class TestDepth:
             assert play(agent, FairBot).settles >= 0
             assert play(agent, agent).settles >= 0
         assert tournament([*deep[:3], FairBot]).worlds.max() == MAX_NESTING + 1
-        assert Game([deep[3].renamed("Chain"), FairBot], "1/1000").utilities
+        assert ProgramGame([deep[3].renamed("Chain"), FairBot], "1/1000").utilities
 
     def test_systems(self) -> None:
         letters = {f"p{i}": f"{'[]' * 400}~p{(i + 1) % 5}" for i in range(5)}
@@ -224,12 +224,12 @@ class TestNumbers:
         ids=lambda value: f"{type(value).__name__}",
     )
     def test_no_numbers_and_numbers_that_are_too_much(self, value: object) -> None:
-        game = Game(POST, "1/10")
+        game = ProgramGame(POST, "1/10")
         begun = perf_counter()
         with pytest.raises(GameError):
             exact(value, "a share")
         with pytest.raises(GameError):
-            Game(POST, value)  # type: ignore[arg-type]
+            ProgramGame(POST, value)  # type: ignore[arg-type]
         with pytest.raises(GameError):
             game.mix([value, 0, 0, 0])  # type: ignore[list-item]
         with pytest.raises(GameError):
@@ -296,9 +296,9 @@ class TestEnvironments:
         env = make()
         env.reset(seed=0)
         for name in ("player_2", "", None, 0, [], np.zeros(2)):
-            with pytest.raises(ActionError, match="there are player_0, player_1"):
+            with pytest.raises(ProgramActionError, match="there are player_0, player_1"):
                 env.action_space(name)
-            with pytest.raises(ActionError, match="there are player_0, player_1"):
+            with pytest.raises(ProgramActionError, match="there are player_0, player_1"):
                 env.observation_space(name)
         for wrong in ({"seed": -1}, {"seed": 2**200}, {"seed": "x"}, {"options": 3}, {"options": {1: 2}}):
             with pytest.raises(GameError):
@@ -308,13 +308,13 @@ class TestEnvironments:
         env = modal_env.make()
         env.reset(seed=0)
         for name in ("player_2", None, []):
-            with pytest.raises(ActionError, match="there are player_0, player_1"):
+            with pytest.raises(ProgramActionError, match="there are player_0, player_1"):
                 env.observe(name)
 
 
 class TestFace:
     def test_functions_are_called_from_the_package(self) -> None:
-        game = modal_env.Game(["FB", "DB"], "1/10")
+        game = modal_env.ProgramGame(["FB", "DB"], "1/10")
         assert modal_env.growth(game, [1, 1], 5).steps == 5
         assert modal_env.basins(game, 10, 0).starts == 10
         assert len(modal_env.replies(["FB"], ["DB"], depth=1)) == 3
@@ -328,7 +328,7 @@ class TestFace:
 
     def test_agents_by_name_are_taken_wherever_a_game_takes_them(self) -> None:
         names = ["FB", "db", "[]X(me)"]
-        assert tournament(names).agents == (*Game(names[:2], 0).agents, FairBot)
+        assert tournament(names).agents == (*ProgramGame(names[:2], 0).agents, FairBot)
         assert play("FB", "PB").moves == play(FairBot, PrudentBot).moves
         assert modal_env.survives("FB", ["FB", "DB"], ["CB"], "1/10").deviant == LIBRARY["CooperateBot"]
 

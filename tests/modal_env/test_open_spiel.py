@@ -11,9 +11,11 @@ from open_spiel.python.algorithms import cfr, exploitability
 import modal_env
 
 GAMES = [
-    modal_env.Game(modal_env.POST, epsilon="1/10"),
-    modal_env.Game(["FairBot", "PrudentBot", "DefectBot"], epsilon="1/4", payoffs="stag-hunt"),
-    modal_env.Game(modal_env.POST, epsilon="1/3", payoffs={"CC": (2, 1), "CD": (0, 3), "DC": (3, 0), "DD": (1, 1)}),
+    modal_env.ProgramGame(modal_env.POST, epsilon="1/10"),
+    modal_env.ProgramGame(["FairBot", "PrudentBot", "DefectBot"], epsilon="1/4", payoffs="stag-hunt"),
+    modal_env.ProgramGame(
+        modal_env.POST, epsilon="1/3", payoffs={"CC": (2, 1), "CD": (0, 3), "DC": (3, 0), "DD": (1, 1)}
+    ),
 ]
 
 

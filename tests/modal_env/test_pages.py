@@ -10,7 +10,7 @@ import pytest
 
 from modal_env.dynamics.replicator import replicator
 from modal_env.games.equilibria import equilibria
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.games.ranges import ranges
 from modal_env.logic.library import POST
 
@@ -32,7 +32,7 @@ def test_the_python_of_a_page_gives_what_it_says(name: str, lines: int) -> None:
 
 
 def test_defect_bots_are_pushed_down() -> None:
-    found = replicator(Game(POST, "1/10"), [0.25] * 4, 3000)
+    found = replicator(ProgramGame(POST, "1/10"), [0.25] * 4, 3000)
     assert found.log_shares[-1, 1] / np.log(10) == pytest.approx(-1000, abs=50)
     assert "to 10^\N{MINUS SIGN}1000 by time 3000" in page(EVOLUTION)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import modal_env
-from modal_env.errors import ActionError, FormulaError
+from modal_env.errors import FormulaError, ProgramActionError
 from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot
 
 
@@ -77,7 +77,7 @@ def test_a_refused_formula_waits_as_defect_bot():
 def test_everybody_must_act_and_nobody_else(actions):
     env = modal_env.parallel_env()
     env.reset()
-    with pytest.raises(ActionError, match="player_0"):
+    with pytest.raises(ProgramActionError, match="player_0"):
         env.step(actions)
 
 
@@ -94,11 +94,11 @@ def test_an_error_of_one_player_leaves_the_others_as_they_were():
 
 def test_after_the_end():
     env = modal_env.parallel_env()
-    with pytest.raises(ActionError, match="reset"):
+    with pytest.raises(ProgramActionError, match="reset"):
         env.step({})
     env.reset()
     _, _, terminations, truncations, _ = env.step({"player_0": 0, "player_1": 0})
     assert all(terminations.values())
     assert not any(truncations.values())
-    with pytest.raises(ActionError, match="reset"):
+    with pytest.raises(ProgramActionError, match="reset"):
         env.step({"player_0": 0, "player_1": 0})

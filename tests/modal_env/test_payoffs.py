@@ -12,7 +12,7 @@ from modal_env.cli.commands import app
 from modal_env.errors import GameError
 from modal_env.games.costs import COSTS, as_cost
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
-from modal_env.games.game import Game, meet
+from modal_env.games.game import ProgramGame, meet
 from modal_env.games.payoffs import PRESETS, as_table, read_payoffs
 from modal_env.games.ranges import ranges
 from modal_env.games.survival import survival_range, survives
@@ -62,7 +62,7 @@ def test_500_bimatrix_games_with_costs_have_the_extreme_equilibria_that_gambit_f
 @pytest.mark.parametrize("name", ["battle-of-the-sexes", "matching-pennies", "rg-69", "rg-75", "stag-hunt"])
 def test_libraries_in_other_games_have_the_extreme_equilibria_that_gambit_finds(name: str) -> None:
     for epsilon in ("0", "1/10", "1/3"):
-        game = Game([*POST, SlipBot], epsilon, payoffs=name)
+        game = ProgramGame([*POST, SlipBot], epsilon, payoffs=name)
         column = [list(line) for line in zip(*game.turned.utilities, strict=True)]
         found = extremes(equilibria(game.agents, epsilon, payoffs=name))
         assert found == by_gambit([list(line) for line in game.utilities], column)
@@ -76,7 +76,7 @@ def test_ranges_agree_with_equilibria(name: str) -> None:
         assert found.at(epsilon) == equal, epsilon
         for each in equal:
             for row, column in product(each.rows, each.columns):
-                assert exploitability(Game(["CB", "DB", "FB"], epsilon, payoffs=name), row, column) == 0
+                assert exploitability(ProgramGame(["CB", "DB", "FB"], epsilon, payoffs=name), row, column) == 0
 
 
 def test_the_games_have_the_equilibria_of_their_classes() -> None:
@@ -86,7 +86,7 @@ def test_the_games_have_the_equilibria_of_their_classes() -> None:
 
 
 def test_a_bimatrix_game_pays_each_seat() -> None:
-    game = Game([CooperateBot, DefectBot], 0, payoffs="matching-pennies")
+    game = ProgramGame([CooperateBot, DefectBot], 0, payoffs="matching-pennies")
     assert game.utilities == ((1, 0), (0, 1))
     assert game.turned.utilities == ((0, 1), (1, 0))
     assert game.turned.turned.utilities == game.utilities
@@ -119,7 +119,7 @@ def test_tables_and_files(tmp_path) -> None:
 )
 def test_what_is_no_game_is_told(given: object) -> None:
     with pytest.raises(GameError, match=r"CC|CD|stag-hunt"):
-        Game(POST, 0, payoffs=given)  # type: ignore[arg-type]
+        ProgramGame(POST, 0, payoffs=given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["CC = 1", "CC = ", "\xff\x00", "[" * 5000, "CC = " + "1" * 5000])
@@ -155,7 +155,7 @@ def test_survival_in_either_seat() -> None:
 
 
 def test_populations_sit_in_both_seats() -> None:
-    game = Game([CooperateBot, DefectBot], 0, payoffs="battle-of-the-sexes")
+    game = ProgramGame([CooperateBot, DefectBot], 0, payoffs="battle-of-the-sexes")
     assert modal_env.growth(game, [3, 1], 5).counts[0] == 8
     assert modal_env.replicator(game, [F(2, 3), F(1, 3)], 50.0).shares[-1][0] > 0.99
 
@@ -163,13 +163,13 @@ def test_populations_sit_in_both_seats() -> None:
 def test_any_price() -> None:
     for name in COSTS:
         assert as_cost(name) == name
-    table = Game(POST, 1, {"depth": 1, "box": "1/2", "call": 2, "symbol": 0}).affine[1]
+    table = ProgramGame(POST, 1, {"depth": 1, "box": "1/2", "call": 2, "symbol": 0}).affine[1]
     assert [row[0] for row in table] == [0, 0, F(7, 2), 2 + 1 + 4]  # FairBot: 1 + 1/2 + 2; PrudentBot: 2 + 2/2 + 2 * 2
-    assert Game(POST, 1, "depth=1,box=1/2,call=2,symbol=0").affine[1] == table
-    assert Game(POST, 1, {0: 0, 1: 3, 2: 4}).affine[1] == Game(POST, 1, "0=0,1=3,2=4").affine[1]
-    assert [row[0] for row in Game(POST, 1, "0=0,1=3,2=4").affine[1]] == [0, 0, 3, 4]
-    assert Game(POST, 1, {"world": 1}).affine[1] == Game(POST, 1, "worlds").affine[1]
-    assert Game(POST, 1, lambda agent, opponent, settles: agent.depth).affine == Game(POST, 1).affine
+    assert ProgramGame(POST, 1, "depth=1,box=1/2,call=2,symbol=0").affine[1] == table
+    assert ProgramGame(POST, 1, {0: 0, 1: 3, 2: 4}).affine[1] == ProgramGame(POST, 1, "0=0,1=3,2=4").affine[1]
+    assert [row[0] for row in ProgramGame(POST, 1, "0=0,1=3,2=4").affine[1]] == [0, 0, 3, 4]
+    assert ProgramGame(POST, 1, {"world": 1}).affine[1] == ProgramGame(POST, 1, "worlds").affine[1]
+    assert ProgramGame(POST, 1, lambda agent, opponent, settles: agent.depth).affine == ProgramGame(POST, 1).affine
     assert len(equilibria(POST, "1/10", "depth=1/2")) == len(equilibria(POST, "1/20"))
 
 
@@ -178,7 +178,7 @@ def test_any_price() -> None:
 )
 def test_what_is_no_price_is_told(cost: object) -> None:
     with pytest.raises(GameError, match=r"cost|price"):
-        Game(POST, 0, cost)  # type: ignore[arg-type]
+        ProgramGame(POST, 0, cost)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("paid", [-1, "much", None])
@@ -187,9 +187,9 @@ def test_a_function_that_returns_no_price_is_told(paid: object) -> None:
         return paid
 
     with pytest.raises(GameError, match="odd"):
-        _ = Game(POST, 0, odd).affine
+        _ = ProgramGame(POST, 0, odd).affine
     with pytest.raises(GameError, match="depth 2"):
-        _ = Game(POST, 0, {0: 0, 1: 1}).affine
+        _ = ProgramGame(POST, 0, {0: 0, 1: 1}).affine
 
 
 def play_rounds(**options):
@@ -247,4 +247,4 @@ def test_every_command_takes_a_game(command: list[str], tmp_path) -> None:
 def test_the_library_s_symmetric_equilibria_merge_equal_rows() -> None:
     agents = [agent for agent in LIBRARY.values() if not agent.is_random][:12]
     found = equilibria(agents, "1/10", symmetric_only=True)
-    assert all(exploitability(Game(agents, "1/10"), one.row) == 0 for one in found)
+    assert all(exploitability(ProgramGame(agents, "1/10"), one.row) == 0 for one in found)

@@ -43,8 +43,8 @@ def cells(root: ET.Element, path: str) -> list[list[str]]:
     return [["".join(cell.itertext()) for cell in row] for row in root.iterfind(path)]
 
 
-def post(epsilon: str = "1/10") -> modal_env.Game:
-    return modal_env.Game(modal_env.POST, epsilon)
+def post(epsilon: str = "1/10") -> modal_env.ProgramGame:
+    return modal_env.ProgramGame(modal_env.POST, epsilon)
 
 
 def renamed(names) -> list[modal_env.Agent]:
@@ -169,7 +169,7 @@ class TestHostileNames:
             }
 
     def test_the_page_of_hostile_agents(self) -> None:
-        drawn = library_page(modal_env.Game(renamed(HOSTILE), "1/10"), 100.0)
+        drawn = library_page(modal_env.ProgramGame(renamed(HOSTILE), "1/10"), 100.0)
         assert "<script" not in drawn
         read(drawn)
         assert len(drawn) < 200_000
@@ -192,11 +192,11 @@ class TestPage:
 
     @pytest.mark.parametrize("size", [1, 2, 3])
     def test_small_libraries(self, size: int) -> None:
-        read(library_page(modal_env.Game(modal_env.POST[:size], "1/10"), 10.0))
+        read(library_page(modal_env.ProgramGame(modal_env.POST[:size], "1/10"), 10.0))
 
     def test_a_large_library(self) -> None:
         agents = dict.fromkeys(modal_env.LIBRARY.values())
-        drawn = library_page(modal_env.Game(agents, "1/10"), 50.0)
+        drawn = library_page(modal_env.ProgramGame(agents, "1/10"), 50.0)
         assert "Not computed for more than 10 agents" in drawn
         assert "These 24 of" in drawn
         assert read(drawn).find(".//*[@class='matches']").__len__() == 24
@@ -218,7 +218,7 @@ class TestPage:
 @pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_browser_shows_it_without_complaint(width: int, tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(library_page(modal_env.Game(renamed(HOSTILE), "1/10"), 100.0), "utf-8")
+    (tmp_path / "page.html").write_text(library_page(modal_env.ProgramGame(renamed(HOSTILE), "1/10"), 100.0), "utf-8")
     with Browser() as browser:
         browser.look(width, 800, mobile=width < 600)
         browser.open(tmp_path / "page.html")

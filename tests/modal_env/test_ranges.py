@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from modal_env.errors import GameError
 from modal_env.games.algebraic import Root, between
 from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
-from modal_env.games.game import COSTS, Game
+from modal_env.games.game import COSTS, ProgramGame
 from modal_env.games.ranges import Interval, Ranges, follow, ranges
 from modal_env.logic.library import POST, DefectBot, FairBot, JustBot, NiceBot, PrudentBot, TrollBot
 
@@ -52,7 +52,7 @@ def test_at_every_epsilon_they_are_what_is_found_there(costed: tuple[str, Ranges
 def test_every_family_is_there_all_over_its_range(costed: tuple[str, Ranges]) -> None:
     """Also at the bounds, where it may be part of a larger set."""
     cost, found = costed
-    game = Game(POST, 0, cost)
+    game = ProgramGame(POST, 0, cost)
     for family in found.families:
         ends = [end for end in family.interval if isinstance(end, F)]
         inside = between(family.interval.low, family.interval.high) if not family.interval.is_point else ends[0]
@@ -66,7 +66,7 @@ def test_every_family_is_there_all_over_its_range(costed: tuple[str, Ranges]) ->
 def test_beyond_the_bounds_a_family_is_none(costed: tuple[str, Ranges]) -> None:
     """A little further a share is below 0, or another agent is paid more."""
     cost, found = costed
-    game = Game(POST, 0, cost)
+    game = ProgramGame(POST, 0, cost)
     for family in found.families:
         for end, step in zip(family.interval, (F(-1, 10**6), F(1, 10**6)), strict=True):
             if end is None or end == 0:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.games.ranges import ranges
 from modal_env.games.vertices import bicliques, classes, cliques, spread, vertices
 from modal_env.logic.library import CIMCIC, LIBRARY, POST, JustBot, RandomBot
@@ -37,7 +37,7 @@ def test_games_with_copies_and_dominated_agents(seed: int) -> None:
 
 
 def test_classes() -> None:
-    game = Game([*POST, JustBot, CIMCIC, RandomBot], 0)
+    game = ProgramGame([*POST, JustBot, CIMCIC, RandomBot], 0)
     found, _ = classes(game.affine, game.affine)
     assert [tuple(game.names[i] for i in members) for members in found] == [
         ("CooperateBot",),
@@ -51,7 +51,7 @@ def test_classes() -> None:
 @pytest.mark.slow
 def test_all_of_the_library_takes_seconds() -> None:
     """In all mixtures, everybody who is played is paid most."""
-    game = Game(NAMES, "1/10")
+    game = ProgramGame(NAMES, "1/10")
     found = equilibria(NAMES, "1/10", symmetric_only=True)
     assert len(found) > 20
     assert all(exploitability(game, mix) == 0 for one in found for mix in one.rows)

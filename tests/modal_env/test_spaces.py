@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modal_env
-from modal_env import ActionError, FormulaError
+from modal_env import FormulaError, ProgramActionError
 
 BUDGET = 20
 ODD = [None, b"a", True, np.bool_(True), 1.0, np.timedelta64(1, "s"), np.array([1]), np.array(True), 10**30, -1, ()]
@@ -43,7 +43,7 @@ def test_what_is_contained_is_taken(maker: Any, actions: str, action: Any) -> No
     assert fair in space
     try:
         env.step(action if maker is modal_env.make else {first: action, second: fair})
-    except ActionError:
+    except ProgramActionError:
         assert not contained
     except FormulaError:  # a text or a token that makes no program; or the other player's
         pass

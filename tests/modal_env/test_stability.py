@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from modal_env.dynamics.stability import characteristic, jacobian, routh
 from modal_env.errors import GameError
-from modal_env.games.game import Game
+from modal_env.games.game import ProgramGame
 from modal_env.logic.library import POST
 
 SMALL = [Fraction(1, n) for n in (4, 5, 10, 50, 1000, 10**9, 10**20)]
 
 
-def post(epsilon: Fraction) -> Game:
-    return Game(POST, epsilon)
+def post(epsilon: Fraction) -> ProgramGame:
+    return ProgramGame(POST, epsilon)
 
 
 def mixes(e: Fraction) -> dict[str, list[Fraction]]:
@@ -31,7 +31,7 @@ def mixes(e: Fraction) -> dict[str, list[Fraction]]:
     }
 
 
-def complex_step(game: Game, mix: list[Fraction]) -> np.ndarray:
+def complex_step(game: ProgramGame, mix: list[Fraction]) -> np.ndarray:
     """[n - 1, n - 1] derivatives of the motion in all shares but the last agent's of the mix."""
     matrix = np.array([[float(value) for value in row] for row in game.utilities])
     left_out = max(i for i, share in enumerate(mix) if share)

@@ -164,7 +164,7 @@ def test_a_new_writer_keeps_within_the_budget() -> None:
 
 def test_exact_figures_are_those_of_the_game() -> None:
     setting = ModalConfig(epsilon="1/7").setting()
-    game = modal_env.Game(modal_env.POST, "1/7")
+    game = modal_env.ProgramGame(modal_env.POST, "1/7")
     mix = np.array([0.1, 0.2, 0.3, 0.4])
     told = MixMetrics(setting, None)._exact(mix)
     exact = game.mix(["1/10", "2/10", "3/10", "4/10"])
@@ -284,7 +284,7 @@ def test_a_damaged_folder_is_told(copied: ModalConfig) -> None:
     [
         ({"against": "prosocial"}, modal_env.GameError, "program:"),
         ({"against": "program:FareBot"}, UnknownAgentError, "FareBot"),
-        ({"against": "program:JustBot"}, modal_env.ActionError, "not among the programs"),
+        ({"against": "program:JustBot"}, modal_env.ProgramActionError, "not among the programs"),
         ({"against": "program:PrudentBot", "actions": "tokens", "budget": 3}, modal_env.FormulaError, "7 tokens"),
         ({"actions": "formula"}, TrainingError, "tokens"),
         ({"agents": ("FareBot",)}, modal_env.FormulaError, "FareBot"),

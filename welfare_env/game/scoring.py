@@ -5,6 +5,8 @@ Welfare points are earned in the engine, at the end of a Winter: `gain` in `engi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from welfare_env.board.board import Board
@@ -22,9 +24,19 @@ def scores(board: Board, rules: Rules, state: State) -> np.ndarray:
     if rules.scoring == "welfare":
         return state.welfare.astype(np.float64)
     centers = np.bincount(state.owners[state.owners >= 0], minlength=len(board.powers)).astype(np.float64)
-    if rules.scoring == "concave":
-        return np.sqrt(centers)
-    if state.winner >= 0:
+    if rules.has_victory and state.winner >= 0:
         return np.eye(len(board.powers))[state.winner]
-    weights = centers**2 if rules.scoring == "sum-of-squares" else (centers > 0).astype(np.float64)
+    return OF_CENTERS[rules.scoring](centers)
+
+
+def _shared(weights: np.ndarray) -> np.ndarray:
+    """1, divided in proportion to weights."""
     return weights / max(weights.sum(), 1.0)
+
+
+# Scoring of the standard game -> scores by the number of centers of each power, float64 [powers].
+OF_CENTERS: dict[str | None, Callable[[np.ndarray], np.ndarray]] = {
+    "sum-of-squares": lambda centers: _shared(centers**2),
+    "draw-size": lambda centers: _shared((centers > 0).astype(np.float64)),
+    "concave": np.sqrt,
+}

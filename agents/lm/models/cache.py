@@ -25,7 +25,7 @@ from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError
 from agents.lm.models.limits import LOOP
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.runtime.files import parse_json
-from agents.runtime.storage import Layout
+from agents.runtime.storage import FileLayout
 
 _T = TypeVar("_T")
 
@@ -47,7 +47,7 @@ _CURE = (
     "is missing is asked again"
 )
 
-_LAYOUT = Layout(
+_LAYOUT = FileLayout(
     application=0x574C4D52,  # "WLMR"
     version=1,
     create=_CREATE,

@@ -13,7 +13,7 @@ from agents.scripted.dove import DovePolicy
 from agents.scripted.planner.campaign import fixed_plans
 from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.plans import Plan, PlanDrawer
-from agents.scripted.planner.search import Search
+from agents.scripted.planner.search import PlanSearch
 from agents.scripted.planner.world import Orders, World
 
 if TYPE_CHECKING:
@@ -97,13 +97,13 @@ class PlannerPolicy(JointPolicy):
         best = self._plans.improve(view, self.budget * (OPENING if is_first else 1), simulate)
         return world.orders(view, best, self._seed())
 
-    def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> Search:
+    def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> PlanSearch:
         """The search for plans in a game.
 
         Args:
             known: plans to start from.
         """
-        return Search(drawer, drawer.rng, known)
+        return PlanSearch(drawer, drawer.rng, known)
 
     def _begin(self, view: View) -> World:
         """Make the copies, and estimate the members' points in peace."""

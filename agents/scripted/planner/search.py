@@ -40,7 +40,7 @@ def kind_of(plan: Plan, year: int) -> Kind:
 
 
 @dataclass
-class Search:
+class PlanSearch:
     """Keeps the best plan of every kind (as MAP-Elites, Mouret and Clune 2015), so that raids that do not pay yet are
     improved, too, although peace is hard to beat.
 

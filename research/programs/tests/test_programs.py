@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from modal_env import LIBRARY, POST, Game, OneBot, PrudentBot, SlipBot, basins, play, replies
+from modal_env import LIBRARY, POST, OneBot, ProgramGame, PrudentBot, SlipBot, basins, play, replies
 from modal_env.best_replies import CALLS, certify, faults
 from research.programs import calls, conjecture, evolution, periodic_table, table_checker
 from research.programs.direct_agents import OUTCOMES, agent_with, code_of, plays
@@ -147,7 +147,7 @@ class TestPeriodicTable:
 class TestEvolution:
     def test_random_starts_agree_with_quadrature(self) -> None:
         exact = evolution.volume(Fraction(1, 5), 5)
-        share = basins(Game(POST, "1/5"), 3000, 1).share("DefectBot").value
+        share = basins(ProgramGame(POST, "1/5"), 3000, 1).share("DefectBot").value
         assert abs(share - exact) < 4 * math.sqrt(exact / 3000)
 
     @pytest.mark.slow

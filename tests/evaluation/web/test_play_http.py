@@ -18,8 +18,8 @@ from evaluation.web.hosting import Host
 from evaluation.web.journal import JournalError
 from evaluation.web.seats import GameFolder, LinkRefused
 from evaluation.web.serving import Address
-from evaluation.web.settings import TableError
-from evaluation.web.table import Table
+from evaluation.web.settings import SeatedGameError
+from evaluation.web.table import SeatedGame
 from tests.evaluation.web.conftest import begin
 from welfare_env import Game, Rules
 
@@ -115,7 +115,7 @@ def test_a_game_whose_damaged_file_is_restored_opens_again(tmp_path, quick_setti
     path = GameFolder.create(tmp_path, quick_settings(TWO), Address()).folder / file
     whole = path.read_text() if path.exists() else ""
     path.write_text(f"{text}\n")
-    with pytest.raises((TableError, JournalError), match=file):
+    with pytest.raises((SeatedGameError, JournalError), match=file):
         Host(GameFolder(path.parent))
     path.write_text(whole)
     Host(GameFolder(path.parent)).table.stop()
@@ -137,7 +137,7 @@ def test_policies_that_think_for_long_keep_nobody_waiting(serving, monkeypatch):
         thought.append(over.wait(300))
         return {}
 
-    monkeypatch.setattr(Table, "think", think)
+    monkeypatch.setattr(SeatedGame, "think", think)
     try:
         server = serving(TWO, begun=True)
         player = server.player("PLAYERA").enter()
@@ -179,7 +179,7 @@ def test_a_full_disk_confirms_nothing_and_the_game_goes_on(serving, monkeypatch)
     assert first.answer(step, messages={"PLAYERB": "hello"}) == (200, {"new": True})
     before = server.table
     monkeypatch.setattr("evaluation.web.hosting.AGAIN", 0.1)
-    monkeypatch.setattr(Table, "advance", fails_at_the_end)
+    monkeypatch.setattr(SeatedGame, "advance", fails_at_the_end)
     assert second.answer(step, messages={})[0] == 200
     wait_for(lambda: server.table is not before)
     monkeypatch.undo()

@@ -15,8 +15,8 @@ import evaluation
 from agents.human.policy import HumanPolicy
 from evaluation.play.store import GameStore
 from evaluation.web.seen import state_of
-from evaluation.web.settings import SPECTATOR, TableError, TableSettings, profile_with
-from evaluation.web.table import AnswerRefused, Table
+from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, profile_with
+from evaluation.web.table import AnswerRefused, SeatedGame
 from tests.evaluation.web.conftest import begin
 from welfare_env import Game, Rules
 from welfare_env.errors import IllegalOrderError, PressError, UnknownPowerError
@@ -104,7 +104,7 @@ def settings():
 
 @pytest.fixture(scope="module")
 def played(settings, tmp_path_factory):
-    table = Table(settings, tmp_path_factory.mktemp("table"))
+    table = SeatedGame(settings, tmp_path_factory.mktemp("table"))
     states = {}
 
     def note():
@@ -138,7 +138,7 @@ def without_void(phase):
 
 def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
     """Every field that goes out, for every seat in every step."""
-    table = Table(settings, tmp_path)
+    table = SeatedGame(settings, tmp_path)
     steps = []
 
     def check():
@@ -240,7 +240,7 @@ def test_a_table_opened_at_any_entry_shows_what_was_seen(settings, played, tmp_p
         folder = tmp_path / str(count)
         folder.mkdir()
         (folder / "journal.jsonl").write_bytes(b"".join(lines[:count]) + lines[count][: count % 9])
-        again = Table(settings, folder)
+        again = SeatedGame(settings, folder)
         answers = {
             json.loads(line)["seat"]: json.loads(line)
             for line in lines[:count]
@@ -270,7 +270,7 @@ def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
         if number > len(lines) // 2 and b'"step":"' in line and b'"kind":"step"' in line
     )
     (tmp_path / "journal.jsonl").write_bytes(b"".join(lines[: half + 1]))
-    again = Table(settings, tmp_path)
+    again = SeatedGame(settings, tmp_path)
     for line in lines[half + 1 :]:
         entry = json.loads(line)
         if entry["kind"] == "answer":
@@ -295,13 +295,13 @@ def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
 def test_a_damaged_journal_is_told_by_its_line_whenever_it_is_opened(settings, tmp_path, line):
     (tmp_path / "journal.jsonl").write_text(f'{{"kind": "enter", "seat": "FRANCE", "time": 1}}\n{line}\n')
     for _ in range(2):
-        with pytest.raises(TableError, match=r"journal\.jsonl: line 2: "):
-            Table(settings, tmp_path)
+        with pytest.raises(SeatedGameError, match=r"journal\.jsonl: line 2: "):
+            SeatedGame(settings, tmp_path)
 
 
 @pytest.fixture
 def small(tmp_path, quick_settings):
-    table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
+    table = SeatedGame(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
     begin(table)
     yield table
     table.stop()
@@ -386,7 +386,7 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
     )
     IS_OVER.clear()
     monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 3)  # once, and long enough for the others
-    table = Table(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
+    table = SeatedGame(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
     IS_OVER.set()
     assert table.is_done
@@ -394,13 +394,13 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
     assert (failed.keys(), failed["PLAYERC"][: len(error)]) == ({"PLAYERC"}, error)
     assert "secret" not in json.dumps(state_of(table, "PLAYERA"))
     table.stop()
-    again = Table(table.settings, tmp_path)
+    again = SeatedGame(table.settings, tmp_path)
     assert again.record() == table.record()
     again.stop()
 
 
 def test_who_is_late_holds(tmp_path, quick_settings):
-    table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
+    table = SeatedGame(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
     begin(table)
     rng = np.random.default_rng(0)
     while not table.is_done:
@@ -409,7 +409,7 @@ def test_who_is_late_holds(tmp_path, quick_settings):
         table.advance(table.think())
     assert not any(phase.orders["PLAYERB"] for phase in table.game.history)
     table.stop()
-    again = Table(table.settings, tmp_path)
+    again = SeatedGame(table.settings, tmp_path)
     assert again.record() == table.record()
     again.stop()
 
@@ -449,7 +449,7 @@ def test_settings_are_written_read_and_checked():
         ({"profile": "7*human:", "minutes": float("nan")}, "no limit"),
         ({"profile": "7*human:", "minutes": "soon"}, "no limit"),
     ):
-        with pytest.raises(TableError, match=wrong):
+        with pytest.raises(SeatedGameError, match=wrong):
             TableSettings(**given)
 
 
