@@ -22,8 +22,6 @@ from torch import Tensor
 import welfare_env
 from agents.rl import BoardNetwork, InputEncoder, Inputs, Size, as_choices
 
-VectorEnv = Any  # what `welfare_env.vector_env` returns
-
 
 @dataclass(frozen=True)
 class Args:
@@ -73,7 +71,7 @@ def rows_of(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def act(
-    env: VectorEnv, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phase: int
+    env: Any, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phase: int
 ) -> tuple[np.ndarray, Decisions]:
     """The choices of all powers in all games, for `env.step`, and the same as decisions."""
     legal = env.legal
@@ -97,7 +95,7 @@ def act(
 class Returns:
     """The mean return per power of the games that have ended."""
 
-    def __init__(self, env: VectorEnv) -> None:
+    def __init__(self, env: Any) -> None:
         self._running = np.zeros((env.num_games, len(env.board.powers)))
         self._ended: list[float] = []
 
@@ -112,7 +110,7 @@ class Returns:
 
 
 def rollout(
-    env: VectorEnv, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phases: int, returns: Returns
+    env: Any, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phases: int, returns: Returns
 ) -> tuple[Decisions, np.ndarray, np.ndarray]:
     """Play `phases` phases in all games; finished games restart.
 

@@ -42,7 +42,7 @@ def play(
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the other players' random numbers.")] = 0,
     terminal: Annotated[bool, typer.Option("--terminal", help="Play one seat in this terminal; works by ssh.")] = False,
-    browser: Annotated[bool, typer.Option(help="Open the browser, if one person plays.")] = True,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the browser.")] = False,
     minutes: Annotated[
         float,
         typer.Option(min=0, help="Time limit for each message round and for orders; 0 for none. Who is late holds."),
@@ -66,7 +66,10 @@ def play(
         ),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The port.", show_default="a free one; the same when continued")
+        int | None,
+        typer.Option(
+            min=1, max=65535, metavar="PORT", help="The port.", show_default="a free one; the same when continued"
+        ),
     ] = None,
     public_url: Annotated[
         str | None, typer.Option(help="The URL that people use, such as https://play.example.org of a reverse proxy.")
@@ -100,7 +103,7 @@ def play(
             return
         given = {"host": host, "port": port, "public_url": public_url}
         address = {name: value for name, value in given.items() if value is not None}
-        opens = browser and len(settings.seats) == 1
+        opens = not no_browser and len(settings.seats) == 1
         _serve(settings, _open(seats[0]) if is_old else None, out, address, store, models, opens)
         if models is not None and models.budget is not None:
             print(spent(models.budget.spent))

@@ -281,6 +281,7 @@ def test_exploitability_tells_what_was_used_in_each_game_once():
 def test_list_price_and_what_a_run_has_spent(command, tmp_path, monkeypatch):
     """The table is the same with and without kept replies; what was spent is told apart from it."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "prices.json").write_text('{"any": {"input": 1000, "output": 1000}}')
     with StubServer() as server:
         policy = f"lm:openai/any,base_url={server.url}/v1,prices=prices.json,summariser=none"

@@ -54,7 +54,7 @@ class TestNames:
         assert policy.style.addition == Addition.JOURNAL | Addition.THREATS
         assert policy.to_dict()["style"]["addition"] == "journal+threats"
         assert agents.specs.read("lm:scripted/stub,add=threats+journal").text == "lm:scripted/stub,add=journal+threats"
-        with pytest.raises(UnknownAgentError, match=r"join them by \+: add=journal\+threats"):
+        with pytest.raises(UnknownAgentError, match=r"add=journal\+threats"):
             agents.make("lm:scripted/stub,add=journal,threats")
 
 
