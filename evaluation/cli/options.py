@@ -118,7 +118,8 @@ class GameOptions:
     press: Annotated[
         str,
         typer.Option(
-            metavar="text|tokens", help="Messages: free text, or one of the five tokens that learned policies use."
+            metavar="text|tokens|none",
+            help="Messages: free text, one of the five tokens that learned policies use, or none.",
         ),
     ] = "text"
     message_rounds: Annotated[int, typer.Option(min=0, help="Message rounds per phase; 0 for no press.")] = 3
@@ -140,7 +141,8 @@ class GameOptions:
             RulesError: an unknown variant, press or scoring.
             UnknownMapError, MapFormatError, EvaluationError: as `GameSettings`.
         """
-        given: dict[str, Any] = {"variant": variant, "years": self.years, "press": self.press}
+        press = None if self.press == "none" else self.press
+        given: dict[str, Any] = {"variant": variant, "years": self.years, "press": press}
         given |= {"message_rounds": self.message_rounds} | ({"scoring": scoring} if scoring else {})
         rules = Rules.published(**given) if self.paper_code else Rules(**given)
         same = ("seed", "seats", "map_name", "simultaneous", "paper_code")
