@@ -49,13 +49,6 @@ def test_the_difference_is_second_minus_first(results: list[SelfPlayResult]) -> 
     assert found.shared["years"] == 2
 
 
-def test_the_order_turns_the_sign(results: list[SelfPlayResult]) -> None:
-    (there,), (back,) = (evaluation.compare(*pair).contrasts for pair in (results[1:], results[:0:-1]))
-    expected = [-back.difference.value, -back.difference.high, -back.difference.low]
-    assert [there.difference.value, there.difference.low, there.difference.high] == pytest.approx(expected)
-    assert there.is_clear == back.is_clear
-
-
 def test_policies_are_played_with_the_same_seeds(results: list[SelfPlayResult]) -> None:
     named = evaluation.compare("hold", "prosocial", "random", games=6, **SMALL)
     assert str(named.to_dict()) == str(evaluation.compare(*results).to_dict())
@@ -68,27 +61,12 @@ def test_a_policy_does_not_differ_from_itself() -> None:
     assert not any(each.is_clear for each in found.contrasts)
 
 
-def test_seeds_make_differences_of_real_policies_less_noisy() -> None:
-    options: dict[str, Any] = {"rules": RULES, "map_name": "clique:4"}
-    first, second = (played(f"3*random + 1*{policy}", 20, **options) for policy in ("prosocial", "dove"))
-    paired = np.array(evaluation.compare(first, second).contrasts[0].difference.per_game)
-    apart = np.subtract.outer(second.root_nash_welfare.per_game, first.root_nash_welfare.per_game)
-    assert paired.mean() == pytest.approx(apart.mean())
-    assert paired.var() < apart.var() / 4
-
-
 def test_rules_are_compared_by_results() -> None:
     found = evaluation.compare(played("dove"), played("dove", rules=Rules(years=3, press=None)))
     (contrast,) = found.contrasts
     assert (contrast.first, contrast.second) == ("dove, years=2", "dove, years=3")
     assert found.varied == ("years",)
     assert "years" not in found.shared
-
-
-def test_pairs(results: list[SelfPlayResult]) -> None:
-    found = evaluation.compare(*results, pairs=True)
-    names = [f"{each.first} {each.second}" for each in found.contrasts]
-    assert (names, found.baseline) == (["hold prosocial", "hold random", "prosocial random"], "")
 
 
 def test_gains_of_attacks_may_be_negative() -> None:
@@ -141,13 +119,8 @@ def test_standard_games_have_scores() -> None:
     [
         ("conflict", "did you mean 'conflicts'"),
         ("welfare_per_year:FRANCE", "PLAYERA, PLAYERB, PLAYERC"),
-        ("welfare_per_yaer:PLAYERA", "did you mean 'welfare_per_year'"),
         (["conflicts", 5], "measure=5: choose from root_nash_welfare"),
-        ([], "give one or more"),
-        (5, "give a list"),
         ({"conflicts": 1}, "give a list"),
-        ("", "measure='': choose from"),
-        (":", "choose from"),
         ("welfare_per_year:", "choose from"),
     ],
 )
@@ -174,13 +147,9 @@ def test_unknown_keys_of_results(results: list[SelfPlayResult]) -> None:
     [
         ((), {}, "nothing to compare"),
         (("hold",), {}, "nothing to compare"),
-        (("nobody",), {}, "nothing to compare"),  # before policies are read
-        ((0,), {}, "nothing to compare"),
         ((0, "hold"), {}, "'hold' is not a result"),
         ((0, 1), {"games": 5}, "games: only for policies"),
-        ((0, 1), {"rules": RULES, "games": None}, "rules: only for policies"),
         ((0, 1), {"pairs": 1}, "pairs=1: give True or False"),
-        (("hold", "random"), {"games": 0}, "games=0"),
     ],
 )
 def test_faults(compared: Any, options: Any, fault: str, results: list[SelfPlayResult]) -> None:
@@ -241,7 +210,6 @@ def test_the_command(call: Callable[..., Any], tmp_path: Path) -> None:
     ("arguments", "fault"),
     [
         (("dove",), "nothing to compare"),
-        (("dove", "hold", "--measure", "conflict"), "did you mean 'conflicts'"),
         (("dove", "hold", "--variant", "standard", "--measure", "root_nash_welfare"), "compare best_score"),
     ],
 )

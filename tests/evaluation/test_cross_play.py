@@ -17,7 +17,7 @@ from agents import DovePolicy
 from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.experiments.mixes import all_mixes
-from evaluation.tables.cross_play_tables import equilibrium_table, player_table
+from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import cell
 from welfare_env import Rules, UnknownAgentError
 from welfare_env.board.toy_boards import toy_map
@@ -101,14 +101,6 @@ def test_samples_are_whole_rotations_of_the_seats_from_five_on(stored: tuple[Cro
     assert drawn.games_a_sample == 1
 
 
-@pytest.mark.slow
-def test_peaceful_policies_tie_in_every_mix_of_them() -> None:
-    rules = Rules(years=2, message_rounds=0)
-    result = evaluation.cross_play(["prosocial", "sheriff", "dumbbot"], 15, rules=rules, map_name="clique:3")
-    assert result.empirical_game.neutral_faces == (("prosocial", "sheriff"),)
-    assert "prosocial and sheriff tie in every mix of them" in str(equilibrium_table(result).caption)
-
-
 def test_the_empirical_game_has_the_payoffs_and_its_equilibria_have_no_gains(
     stored: tuple[CrossPlayResult, Path],
 ) -> None:
@@ -147,17 +139,6 @@ def test_scenarios_tell_focal_seats_apart(stored: tuple[CrossPlayResult, Path]) 
         assert len(mine) == 28
         assert scenario.focal_return.value == pytest.approx(np.mean(mine))
         assert scenario.background_return == scenario.games.payoffs["prosocial"]
-
-
-@pytest.mark.slow
-def test_results_are_plain_json_and_sums_of_shares(stored: tuple[CrossPlayResult, Path]) -> None:
-    result, _ = stored
-    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert told["policies"] == ["random", "hold"]
-    assert len(told["mixes"]) == 8
-    pairs = {(each["residents"], each["mutant"]) for each in told["invasion"]}
-    assert pairs == {("random", "hold"), ("hold", "random")}
-    assert told["self_play_welfare"]["hold"]["value"] == result.mixes[(0, 7)].root_nash_welfare.value
 
 
 @pytest.mark.slow
@@ -217,21 +198,13 @@ def test_objects_without_a_name_are_numbered_where_they_look_alike() -> None:
     ("policies", "options", "error", "words"),
     [
         (["dove", "hold"], {"games": 5}, EvaluationError, "multiple of 7, such as 7"),
-        (["dove", "hold"], {"games": 0}, EvaluationError, "games=0"),
-        (["dove", "hold"], {"games": True}, EvaluationError, "games=True"),
         (["dove"], {}, EvaluationError, "2 to 10 policies"),
-        ("dove", {}, EvaluationError, "2 to 10 policies"),
-        (["dove"] * 11, {}, EvaluationError, "2 to 10 policies"),
-        (["dove", "dove:"], {}, EvaluationError, "dove is listed twice"),
         (["dove", "dove"], {}, EvaluationError, "dove is listed twice"),
         (["dove", "dvoe"], {}, UnknownAgentError, "did you mean"),
         (["dove", "hold"], {"types": 0}, EvaluationError, "types=0"),
         (["dove", "hold"], {"background": ["dove"]}, EvaluationError, "is also one of the policies"),
-        (["dove", "hold"], {"background": ["dove:"]}, EvaluationError, "is also one of the policies"),
         (["dove", "hold"], {"background": "prosocial"}, EvaluationError, "background='prosocial'"),
         (["dove", "hold"], {"background": ["random"], "focal_seats": [7]}, EvaluationError, "focal_seats=7"),
-        (["dove", "hold"], {"background": ["random"], "focal_seats": 1}, EvaluationError, "focal_seats=1"),
-        (["dove", "hold"], {"seats": "around"}, EvaluationError, "seats='around'"),
         (["dove", "hold"], {"type": 1}, TypeError, "did you mean .types"),
     ],
 )
@@ -288,12 +261,3 @@ def test_the_table_of_policies_has_each_number_under_its_name(stored: tuple[Cros
     assert columns["policy"] == list(result.policies)
     for name, found in numbers.items():
         assert columns[name] == [cell(found[policy]) for policy in result.policies]
-
-
-def test_rows_and_the_frame() -> None:
-    rules = Rules(years=2, message_rounds=0)
-    result = evaluation.cross_play(["dove", "exploiter:nice=dove,attack=dumbbot"], 3, rules=rules, map_name="clique:3")
-    assert {row["profile"] for row in result.rows()} >= {"3*(exploiter:nice=dove,attack=dumbbot)", "3*dove"}
-    assert {row["year"] for row in result.rows(by_year=True)} == {1901, 1902}
-    pandas = pytest.importorskip("pandas")
-    assert isinstance(result.to_frame(), pandas.DataFrame)

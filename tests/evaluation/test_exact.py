@@ -391,11 +391,9 @@ class Answering(HoldPolicy):
 @pytest.mark.parametrize(
     ("others", "why"),
     [
-        ("random", "asked twice"),
         ("dumbbot", "asked twice|of a game"),
         ("grim:fight=punish", "view.history"),
         (Looking(lambda seen, view: view.welfare), "view.welfare"),
-        (Looking(lambda seen, view: view.scores), "view.scores"),
         (Looking(lambda seen, view: seen["legal"]), "observation"),
         (Forgetful(), "of a game"),
         (FirstUnit(), "asked twice"),
@@ -414,25 +412,17 @@ def test_policies_that_use_more_than_the_position_are_refused(others, why):
     [
         ({"rules": Rules()}, EvaluationError, "press='text'"),
         ({"rules": rules(2, retreat_welfare=True)}, EvaluationError, "rules with retreat_welfare=True:"),
-        ({"rules": rules(2, build_and_disband=True)}, EvaluationError, "rules with build_and_disband=True:"),
-        ({"rules": Rules(press="text", transfers=True)}, EvaluationError, "press='text', transfers=True:"),
         ({"rules": Rules(press=None, variant="standard")}, EvaluationError, "rules with variant='standard':"),
-        ({"rules": "welfare"}, welfare_env.RulesError, "rules='welfare'"),
         ({"rules": rules(2, progressive=(1, 2)), "years": 3}, welfare_env.RulesError, "progressive"),
         ({"years": 0}, EvaluationError, "years=0"),
-        ({"years": 101}, EvaluationError, "years=101"),
         ({"map_name": "standard", "powers": "FRANCE"}, EvaluationError, "it has convoys"),
         ({"map_name": "nowhere"}, welfare_env.UnknownMapError, "nowhere"),
         ({"powers": "FRANCE"}, welfare_env.UnknownPowerError, "FRANCE"),
-        ({"powers": []}, EvaluationError, "powers="),
         ({"powers": [A, A]}, EvaluationError, "powers="),
-        ({"powers": 3}, EvaluationError, "powers=3"),
-        ({"max_positions": 0}, EvaluationError, "max_positions=0"),
         ({"max_positions": 1}, EvaluationError, "more than 1 positions"),
         ({"profile": {}}, EvaluationError, "PLAYERB missing"),
         ({"profile": {B: 7}}, EvaluationError, "profile="),
         ({"profile": {B: "hold", "FRANCE": "hold"}}, welfare_env.UnknownPowerError, "FRANCE"),
-        ({"profile": "kind"}, welfare_env.UnknownAgentError, "kind"),
     ],
 )
 def test_questions_that_have_no_answer(given, error, told):

@@ -112,19 +112,14 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
     [
         ("seed = -1\n", "seed=-1: give a whole number from 0"),
         ("paper_code = 1\n", "paper_code=1: give true or false"),
-        ('seats = "round"\n', "seats='round'"),
         ('budget = "quick"\n', "budget is only for red-team, which this file does not measure"),
         ('coalitions = ["pairs"]\n', "coalitions is only for exploitability and exact"),
-        ('measure = "exploitability"\nprecision = 0\n', "precision=0: give the width"),
         ('measure = "exploitability"\nmax_games = 9\n', "max_games is the maximum number of games with precision"),
         ('measure = ["self-play", "exaxt"]\n', "did you mean 'exact'"),
-        ('measure = ["exact", "exact"]\n', "each only once"),
         ('measure = "red-team"\nleaderboard = true\n', "sorted by welfare in self-play"),
         ('measure = "cross-play"\n', "give two or more"),
-        ('template = "{profil},a=1"\n', "'profil' is not swept .did you mean 'profile'"),
         ('template = "{profile},a={a b}"\n', "'{a b}' is not a placeholder"),
         ('template = "dove:share={share}"\n[sweep]\nshare = [1]\n', "add {profile}"),
-        ('map_name2 = "x"\n', "did you mean 'map_name'"),
     ],
 )
 def test_faults(lines: str, words: str) -> None:
@@ -145,12 +140,6 @@ def test_the_page_of_the_papers_experiments_says_how_many_games_they_play(name: 
 def test_measures_of_an_experiment_in_python_are_checked(measure: Any) -> None:
     with pytest.raises(EvaluationError, match=r"measure=.*give a tuple of self-play, exploitability"):
         Experiment("e", "E", ("hold",), measure=measure)
-
-
-def test_a_map_that_is_not_there() -> None:
-    text = BASE.replace("clique:3", "standart").format(profile="hold", games=3)
-    with pytest.raises(ExperimentError, match="did you mean 'standard'"):
-        read_experiment(text)
 
 
 def test_seats_that_cross_play_cannot_balance() -> None:
@@ -208,12 +197,9 @@ def test_every_measure_is_what_its_function_gives(everything: evaluation.Experim
 @pytest.mark.parametrize(
     ("template", "profile", "words", "made"),
     [
-        ("{profile}", "4*dove + 3*hold", {}, "4*dove + 3*hold"),
-        ("{profile},ablate={a}", "lm:x/y", {"a": "all"}, "lm:x/y,ablate=all"),
         ("{profile},ablate={a}", "(lm:x/y,effort=low)", {"a": "all"}, "lm:x/y,effort=low,ablate=all"),
         ("{profile},share={a}", "dove", {"a": "0.5"}, "dove:share=0.5"),
         ("{profile},k={a}", "4*lm:x/y + 3*lm:z/w,b=1", {"a": "2"}, "4*(lm:x/y,k=2) + 3*(lm:z/w,b=1,k=2)"),
-        ("exploiter:nice={profile},attack=hold", "dove", {}, "exploiter:nice=dove,attack=hold"),
         (
             "exploiter:nice={profile},attack={a}",
             "exploiter:nice=dove,attack=random",

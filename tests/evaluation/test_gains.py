@@ -77,11 +77,8 @@ def test_who_loses_may_keep_to_the_profile() -> None:
     [
         ({"A": [1.0]}, {}, (), "one or more members"),
         ({"A": [1.0]}, {"B": [1.0]}, ("B",), "self-play: no points of"),
-        ({"A": [1.0]}, {"B": [1.0]}, ("A",), "games of .*no points of"),
         ({"A": [1.0, 2.0], "B": [1.0]}, {"A": [1.0], "B": [1.0]}, ("A", "B"), "for the same games"),
-        ({"A": []}, {"A": []}, ("A",), "for the same games"),
         ({"A": ["x"]}, {"A": [1.0]}, ("A",), "points must be numbers"),
-        ({"A": [math.nan]}, {"A": [1.0]}, ("A",), "finite"),
         ({"A": [1.0, 2.0]}, {"A": [1.0]}, ("A",), "1 games, but 2 of self-play"),
     ],
 )

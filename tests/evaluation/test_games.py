@@ -4,7 +4,6 @@ import asyncio
 import json
 import multiprocessing
 import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -18,10 +17,9 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Setting, Workers, play_all, play_game
 from evaluation.experiments import attacks
-from evaluation.play import game_settings, games, sources
+from evaluation.play import game_settings, games
 from evaluation.play.game_spec import game_seed
 from evaluation.play.games import play_each
-from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
@@ -140,12 +138,6 @@ def test_welfare_points_follow_from_the_positions() -> None:
     assert sum(points.values()) > 0
 
 
-def test_the_same_seed_replays_a_game_and_another_does_not() -> None:
-    first, other = specs_of("random", 2)
-    assert play_game(first) == play_game(first)
-    assert play_game(first)["phases"] != play_game(other)["phases"]
-
-
 def test_every_power_plays_the_policy_it_was_given() -> None:
     record = play_game(specs_of("hold", rules=SHORT, map_name="standard", FRANCE="prosocial", TURKEY="dumbbot")[0])
     opening = record["phases"][0]["orders"]
@@ -249,15 +241,6 @@ def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpe
     assert len(played) == kept.count() == 5
 
 
-def test_a_raised_revision_plays_anew(kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch) -> None:
-    specs = specs_of("random", 2)
-    before = play_all(specs, store=kept)
-    monkeypatch.setattr(sources, "RULES_REVISION", RULES_REVISION + 1)
-    again = play_all(specs, store=kept)
-    assert [record["phases"] for record in again] == [record["phases"] for record in before]
-    assert (len(played), kept.count()) == (4, 4)
-
-
 def test_an_interruption_keeps_the_finished_games(
     kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,28 +259,6 @@ def test_an_interruption_keeps_the_finished_games(
     monkeypatch.setattr(games, "play_game", counted)
     assert play_all(specs, store=kept) == play_all(specs)
     assert [spec.seed for spec in played[:4]] == [spec.seed for spec in specs]  # once, before those without a store
-
-
-def test_a_fresh_record_equals_the_stored_one(kept: GameStore) -> None:
-    weighted = Rules(years=2, message_rounds=0, progressive=(1, 2))
-    for rules in (SHORT, MEDIATED, weighted, Rules(variant="standard", years=1, message_rounds=0)):
-        specs = specs_of("random", 2, rules)
-        assert play_all(specs, store=kept) == play_all(specs, store=kept)
-
-
-def test_a_changed_map_file_plays_anew(kept: GameStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "mine.map"
-    played_on: list[str] = []
-
-    def note(spec: GameSpec) -> dict[str, Any]:
-        played_on.append(Path(spec.map_name).read_text())
-        return {"phases": []}
-
-    monkeypatch.setattr(games, "play_game", note)
-    for text in (toy_map("clique:3"), toy_map("clique:3").replace("UNOWNED CAX CBX CCX", "UNOWNED CAX")):
-        path.write_text(text)
-        play_all(Setting(rules=QUICK, map_name=str(path)).games(read_profile("hold"), 1), store=kept)
-    assert len(set(played_on)) == 2
 
 
 def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: Path) -> None:
@@ -336,31 +297,6 @@ def test_workers_are_started_once_and_end_with_the_block() -> None:
 def test_one_worker_is_this_process() -> None:
     with Workers(1) as workers:
         assert list(workers.run(lambda task: os.getpid(), [1, 2])) == [(1, os.getpid()), (2, os.getpid())]
-
-
-@pytest.mark.slow
-def test_workers_that_are_given_up_do_not_finish_their_tasks() -> None:
-    def give_up() -> None:
-        with Workers(2) as workers:
-            for _ in workers.run(time.sleep, [0.01, 1000, 1001]):
-                raise KeyboardInterrupt
-
-    began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        give_up()
-    assert worker_processes() == []
-    assert time.monotonic() - began < 100
-
-
-@pytest.mark.slow
-def test_a_worker_that_is_killed_is_told() -> None:
-    with Workers(2) as workers, pytest.raises(WorkerError, match="out of memory"):
-        list(workers.run(os._exit, [1, 2]))
-    assert worker_processes() == []
-
-
-def test_the_names_of_the_package_are_there() -> None:
-    assert all(hasattr(evaluation, name) for name in evaluation.__all__)
 
 
 # Many games are planned in batches

@@ -161,26 +161,9 @@ LASTING += ("--games", "200", "--message-rounds", "0", "--workers", "2")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", [0, 0.5])
-def test_while_the_command_is_imported(launch: Launch, moment: float) -> None:
-    process = launch(SCRIPT, *LASTING)
-    time.sleep(moment)
-    _interrupted(process)
-
-
-@pytest.mark.slow
 def test_while_a_module_is_imported(launch: Launch) -> None:
     process = launch("import time\nprint('begun', flush=True)\ntime.sleep(60)\n", "--help", module="evaluation")
     assert _interrupted(process) == "interrupted\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", [0, 0.3, 1])
-def test_while_workers_start(launch: Launch, moment: float) -> None:
-    process = launch(SCRIPT, *LASTING)
-    _wait_for(lambda: any(_is_worker(each) for each in _living(process.pid)))
-    time.sleep(moment)
-    assert "finished games" in _interrupted(process)
 
 
 @pytest.mark.slow

@@ -138,8 +138,6 @@ class TestPage:
         ("profile", "told"),
         [
             ("lm:scripted/stub", "stub"),
-            ("lm:scripted/stub,temperature=1", "stub,temperature=1"),
-            ("lm:scripted/pacifist", "stub:pacifist"),
             ("lm:scripted/stubborn", "stub:stubborn"),
             ("exploiter:nice=(lm:scripted/stub),attack=dumbbot", "exploiter:nice=(lm:scripted/stub),attack=dumbbot"),
         ],
@@ -166,22 +164,6 @@ class TestPage:
         assert kept["raider"] < 0.5
         assert good["babbler"] < min(good["pacifist"], good["raider"])
         assert rows["pacifist"]["exploitability"]["value"] > 0
-
-
-@pytest.mark.parametrize(
-    ("text", "specs"),
-    [
-        ("a,b,c", ["a", "b", "c"]),
-        (" lm:x/y , effort=high,top_p = 1, dove", ["lm:x/y,effort=high,top_p = 1", "dove"]),
-        ("(lm:x/y,effort=high),dove", ["lm:x/y,effort=high", "dove"]),
-        ("exploiter:nice=(a:b=1,c=2),attack=d,e", ["exploiter:nice=(a:b=1,c=2),attack=d", "e"]),
-        ("4*dove + 3*random,hold", ["4*dove + 3*random", "hold"]),
-        ("", []),
-        ("a,,b,", ["a", "b"]),
-    ],
-)
-def test_lists_of_specs(text: str, specs: list[str]) -> None:
-    assert listed(text) == specs
 
 
 def test_a_list_with_an_open_parenthesis() -> None:

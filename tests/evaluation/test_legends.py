@@ -9,8 +9,7 @@ import pytest
 import evaluation
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.report.page import caveats
-from evaluation.tables.game_tables import coalition_table, exploitability_table, press, red_team_table, self_play_table
-from evaluation.tables.measure_names import NAMES, OF_EACH
+from evaluation.tables.game_tables import coalition_table, press, red_team_table
 from welfare_env import Rules
 
 TOY: dict[str, Any] = {"games": 2, "map_name": "clique:3", "rules": Rules(years=1, press=None)}
@@ -26,19 +25,6 @@ def gains() -> dict[str, evaluation.ExploitabilityResult]:
 
 def heads(table: Any) -> list[str]:
     return [str(column.header) for column in table.columns]
-
-
-def test_no_table_says_wp(gains: dict[str, evaluation.ExploitabilityResult]) -> None:
-    """ "WP" is explained nowhere near a table."""
-    alone, played = gains["alone"], evaluation.self_play("hold", **TOY)
-    tables = [
-        exploitability_table([alone], [""]),
-        coalition_table(gains["two"]),
-        self_play_table([played]),
-    ]
-    words = " ".join([*NAMES.values(), *OF_EACH.values(), *(head for table in tables for head in heads(table))])
-    assert "WP" not in words.split() + words.split(",")
-    assert "exploitability, points a year" in words
 
 
 def test_only_coalitions_of_several_have_columns_for_members(gains: dict[str, Any]) -> None:

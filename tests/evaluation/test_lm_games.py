@@ -158,14 +158,6 @@ def test_empty_notes_are_counted_and_told(caplog):
     assert "2 of its 2 summaries are empty" in caplog.text
 
 
-def test_self_play_tells_what_was_used():
-    rules = welfare_env.Rules(years=1, press=None)
-    told = json.loads(json.dumps(evaluation.self_play("lm:scripted/stub", 2, rules=rules).to_dict(), allow_nan=False))
-    assert told["language_models"]["games"] == 2
-    assert told["language_models"]["calls"] >= 28
-    assert "language_models" not in evaluation.self_play("dove", 1, rules=rules).to_dict()
-
-
 class TestMany:
     def test_threads_change_nothing(self):
         specs = [spec(seed=seed) for seed in range(3)] + [spec("dove")]
@@ -300,11 +292,6 @@ def test_list_price_and_what_a_run_has_spent(command, tmp_path, monkeypatch):
     assert int(first[1].replace(",", "")) > 1000
     listed, paid = float(price[1].replace(",", "")), float(first[2].replace(",", ""))
     assert paid == listed if command[0] == "self-play" else 0 < paid < listed  # its games share replies
-
-
-def test_workers_of_language_models_are_told():
-    text = " ".join(CliRunner().invoke(app, ["self-play", "--help"], env={"COLUMNS": "200"}).output.split())
-    assert "with language models in threads" in text
 
 
 def test_a_game_without_any_answer_is_not_kept(tmp_path):

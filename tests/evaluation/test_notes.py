@@ -26,10 +26,7 @@ MIXED = 'title = "T"\nprofiles = ["4*dove + 3*hold"]\ngames = 1\n[rules]\npress 
         ("2*dove + 1*hold", 2, "rotated", True),
         ("2*dove + 1*hold", 3, "rotated", False),
         ("2*dove + 1*hold", 2, "drawn", False),
-        ("2*dove + 1*hold", 2, "fixed", False),
-        ("dove", 2, "rotated", False),
         ({"PLAYERA": "dove", "PLAYERB": "hold", "PLAYERC": "dove"}, 2, "rotated", False),
-        ("PLAYERA*dove + 1*dove + 1*hold", 2, "rotated", False),
         ("PLAYERA*dove + 1*dove + 1*hold", 1, "rotated", True),
     ],
 )

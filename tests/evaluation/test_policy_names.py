@@ -11,13 +11,10 @@ from evaluation.report.policy_names import LONGEST, game_title, policy_names
         ("prosocial", "Prosocial"),
         ("exploiter:nice=prosocial,attack=dumbbot", "Exploiter"),
         ("lm:openai/gpt-5.4,effort=low", "gpt-5.4"),
-        ("lm:together/meta-llama/Llama-4", "Llama-4"),
         ("rl:runs/first/checkpoint-200", "checkpoint-200"),
         ("import:my.module.Mirror,k=3", "Mirror"),
         ("program:FairBot", "FairBot"),
         ("", ""),
-        (":", ":"),
-        ("lm:", "Lm"),
         ("<b>" * 100, ("<b>" * 100)[:LONGEST]),
     ],
 )
@@ -35,7 +32,6 @@ def test_different_policies_of_one_name_are_numbered():
     [
         (["Dove"] * 7, "Dove in every seat"),
         (["Dove"] * 6 + ["Random"], "Dove, with G as Random"),
-        (["Dove"] * 5 + ["Random", "Hold"], "Dove, with F as Random and G as Hold"),
         (["Dove"] * 5 + ["Random"] * 2, "Dove, with F and G as Random"),
         (["Dove"] * 4 + ["Random"] * 3, "Dove and Random"),
         (["Dove", "Random", "Hold"], "Dove, Random and Hold"),

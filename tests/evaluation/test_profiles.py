@@ -1,16 +1,13 @@
 """Evaluations of mixed profiles: who sits where in each game, payoffs by policy, and gains by leaving them."""
 
-import json
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 from agents import DovePolicy
 from agents.specs import ProfileError
 from evaluation import EvaluationError, GameStore
-from evaluation.cli.commands import app
 from welfare_env import Rules
 
 QUICK = Rules(years=2, press=None)
@@ -88,17 +85,3 @@ def test_what_does_not_fit_is_told_before_any_game(
         evaluation.self_play(profile, **options)
     with pytest.raises(error, match=words):
         evaluation.exploitability(profile, **options)
-
-
-@pytest.mark.slow
-def test_commands_take_profiles(tmp_path: Any) -> None:
-    common = ["--years", "1", "--message-rounds", "0", "--games", "1", "--workers", "1"]
-    store = ["--store", str(tmp_path / "games.sqlite")]
-    shown = CliRunner().invoke(app, ["self-play", "3*dove + 4*hold", *common, *store])
-    assert shown.exit_code == 0, shown.output
-    assert "Per policy" in shown.output
-    told = CliRunner().invoke(app, ["exploitability", "3*dove + 4*hold", *common, *store, "--json"])
-    assert json.loads(told.stdout)["profile"] == "3*dove + 4*hold"
-    wrong = CliRunner().invoke(app, ["self-play", "3*dove", *common, *store])
-    assert wrong.exit_code == 2
-    assert "seats for 3" in wrong.output

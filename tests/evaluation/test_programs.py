@@ -78,12 +78,6 @@ def test_coalitions_of_a_population():
     assert mine.best == ("player_2",)
 
 
-def test_programs_are_no_powers():
-    for run in (evaluation.self_play, evaluation.exploitability):
-        with pytest.raises(EvaluationError, match=r"environment=modal_env\.make"):
-            run("program:FairBot", 1)
-
-
 def test_a_given_deviator_and_the_report():
     told = []
     found = evaluation.exploitability(
@@ -106,21 +100,13 @@ def test_the_same_seed_gives_the_same(played):
 @pytest.mark.parametrize(
     "options",
     [
-        {"environment": "modal"},
         {"policy": "hold"},
         {"deviator": "dumbbot"},
         {"coalitions": [[[]]]},
-        {"coalitions": {"player_0"}},
         {"rules": Rules()},
-        {"map_name": "ancmed"},
         {"workers": 2},
-        {"games": 0},
-        {"seed": -1},
         {"coalitions": "triples"},
-        {"coalitions": []},
-        {"coalitions": ["FRANCE"]},
         {"coalitions": [("player_0", "player_0")]},
-        {"coalitions": 3},
     ],
     ids=repr,
 )

@@ -11,13 +11,13 @@ import agents
 import evaluation
 import welfare_env
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameStore, Setting
+from evaluation import EvaluationError, Setting
 from evaluation.cli.commands import app
 from evaluation.cli.options import AttackGameOptions
 from evaluation.cli.playing import command_of
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, attacks_on, raids, thefts
-from evaluation.tables.game_tables import cell, coalition_table, red_team_table
+from evaluation.tables.game_tables import cell, red_team_table
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
 
@@ -82,13 +82,6 @@ def test_it_finds_what_exploitability_finds():
     assert team.value.value >= alone.value.value - 0.5 > 0
 
 
-@pytest.mark.slow
-def test_trained_attackers_are_attacks_too():
-    found = evaluation.red_team("hold", "quick", games=1, trained=["dove"], **SMALL)
-    assert found.kinds["dove"] == "trained"
-    assert {(1, "trained"), (2, "trained")} < set(found.by_kind())
-
-
 @pytest.mark.parametrize("trained", [(), ("dumbbot", "dove", "dove")])
 def test_a_plan_names_each_attack_once(trained):
     setting = Setting(rules=Rules(press=None))
@@ -146,16 +139,6 @@ def test_a_false_flag_steals_disarms_and_raids():
 
 
 @pytest.mark.slow
-def test_games_are_kept_and_found_again(tmp_path):
-    played = []
-    with GameStore(tmp_path / "runs.db") as store:
-        first = evaluation.red_team("hold", "quick", games=1, store=store, report=played.append, **SMALL)
-        again = evaluation.red_team("hold", "quick", games=1, store=store, **SMALL)
-        assert sum(played) > 20
-    assert first.to_dict() == again.to_dict()
-
-
-@pytest.mark.slow
 def test_the_command(tmp_path):
     arguments = ["red-team", "prosocial", "--budget", "quick", "--games", "1", "--years", "2", "--map", "clique:3"]
     arguments += ["--message-rounds", "0", "--store", str(tmp_path / "s.db"), "--witness", str(tmp_path / "w.json")]
@@ -210,10 +193,8 @@ def test_what_the_command_of_an_attack_takes_over():
     ("options", "error", "fault"),
     [
         ({"budget": "quik"}, EvaluationError, "did you mean 'quick'"),
-        ({"games": 0}, EvaluationError, "games"),
         ({"trained": ["nobody"]}, UnknownAgentError, "nobody"),
         ({"rules": Rules(variant="standard")}, RulesError, "welfare"),
-        ({"gmaes": 1}, TypeError, "games"),
     ],
 )
 def test_faults(options, error, fault):
@@ -226,18 +207,6 @@ def test_a_pact_that_is_also_given_as_trained_is_one_attack():
     attacks = [each.attack for each in tried]
     assert len(set(attacks)) == len(attacks)
     assert all(each.coordinated for each in tried if each.attack[0] == "pact:years=1" and len(each.coalition) > 1)
-
-
-@pytest.mark.slow
-def test_many_attacks_of_several_deviators_are_printed():
-    options = {"deviator": ["dumbbot", "random", "hold", "fortress"], "selection_games": 1, **SMALL}
-    result = evaluation.exploitability("prosocial", 5, **options)
-    assert len(result.screened) == 12
-    assert len(result.gains) < 12
-    assert "prosocial" in str(result)
-    for name, each in result.by_deviator.items():
-        told = coalition_table(each)
-        assert len(list(told.columns[0].cells)) == len(each.attacks[name])
 
 
 @pytest.mark.slow

@@ -1,13 +1,10 @@
 """The command `replay`, and what evaluation adds to a replay: promises, reasoning, stages of exploiters, measures."""
 
-import contextlib
 import json
 import re
 import sys
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import agents
@@ -117,10 +114,6 @@ class TestPlayers:
         assert (told.players["FRANCE"], told.players["ITALY"], told.deviators) == (EXPLOITER, "prosocial", ("FRANCE",))
         assert told.title == "Prosocial, with France as Exploiter"
 
-    def test_nobody_deviates_from_no_majority(self):
-        players = dict(zip(POWERS, ["dove", "hold", "random"] * 3, strict=False))
-        assert annotated(played(Rules(years=1, press=None), **players)).deviators == ()
-
     def test_a_coalition_deviates_whatever_it_plays(self, robbed):
         facts = robbed["welfare_env"] | {"coalition": ["ITALY"]}
         assert annotations_of(Game.from_record(robbed), facts).deviators == ("ITALY",)
@@ -146,7 +139,6 @@ class TestPlayers:
             ({"FRANCE": "dumbbot"}, ("FRANCE",)),
             ({"FRANCE": "dumbbot", "ITALY": "dumbbot"}, ("FRANCE", "ITALY")),
             (dict.fromkeys(POWERS[:3], "dumbbot"), ()),
-            (dict.fromkeys(POWERS[:4], "dumbbot"), ()),
             ({"FRANCE": "dumbbot", "ITALY": "hold"}, ()),
         ],
     )
@@ -189,12 +181,8 @@ class TestStages:
     @pytest.mark.parametrize(
         ("options", "phases"),
         [
-            ("units=never,years=9,last_years=0", []),
             ("units=never,years=4,last_years=0", ["W1904A"]),
-            ("units = 99", ["W1901A"]),
             ("units=99,years=000000004", ["W1901A"]),
-            ("last_years=x", []),
-            ("units=99,units=99", []),
             ("units=99,patience=3", []),
         ],
     )
@@ -261,39 +249,13 @@ class TestMessages:
         assert found == [("S1901M", "promise broken"), ("S1901M", "first stab")]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(POWERS),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["turns", *POWERS]), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@pytest.mark.slow
-@given(
-    st.fixed_dictionaries({}, optional={"players": JSON, "coalition": JSON, "deviators": JSON, "language_models": JSON})
-)
-@settings(max_examples=150)
-def test_whatever_was_added_only_named_errors_come_of_it(small, added):
-    with contextlib.suppress(RecordError):
-        annotations_of(small, added)
-
-
-@pytest.fixture(scope="module")
-def small():
-    return Game("clique:2", Rules(years=1, press=None))
-
-
 @pytest.mark.parametrize(
     "added",
     [
         {"players": []},
-        {"players": "dove"},
-        {"coalition": 3},
         {"deviators": 3},
-        {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M"}]}]}},
         {"language_models": {"FRANCE": 3}},
         {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": float("inf"), "reasoning": "y"}]}]}},
-        {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": "x", "reasoning": "y"}]}]}},
     ],
     ids=str,
 )

@@ -107,13 +107,6 @@ def test_every_option_of_the_rules_is_told() -> None:
         assert rules_text({name: changed}) != rules_text(usual.to_dict()), (name, value)
 
 
-def test_the_page_states_its_rules(study: dict[str, Any]) -> None:
-    study["rules"] = {"years": 3, "progressive": [1, 2, 3], "transfers": True}
-    page = report_page(study)
-    assert "progressive: points of year 1 to 3 count 1, 2, 3 times" in page
-    assert "welfare points may be given away. Map: standard." in page
-
-
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")

@@ -16,7 +16,7 @@ from agents.runtime.table_options import TableOptions
 from evaluation import GameStore
 from evaluation.cli.commands import app
 from evaluation.measures.metrics import measure
-from evaluation.measures.rows import game_rows, same_columns
+from evaluation.measures.rows import game_rows
 from tests.columns import columns
 from welfare_env import Game, Rules
 
@@ -127,14 +127,6 @@ def test_rules_that_are_not_as_usual_are_told() -> None:
     assert told == "progressive: [2], retreat_welfare: True"
 
 
-def test_games_of_different_lengths_have_the_same_columns() -> None:
-    rules = [Rules(years=years, press=None) for years in (1, 2)]
-    played = [evaluation.self_play("hold", 1, rules=each, map_name="clique:3").rows() for each in rules]
-    rows = same_columns(played[0] + played[1])
-    assert {tuple(row) for row in rows} == {(*FIRST, *CURVES)}
-    assert math.isnan(rows[0]["units_1902"])
-
-
 def test_a_game_by_hand_has_rows(tmp_path: Path) -> None:
     game = Game("clique:3", Rules(years=1, press=None))
     while not game.is_done:
@@ -142,19 +134,6 @@ def test_a_game_by_hand_has_rows(tmp_path: Path) -> None:
     rows = game_rows([measure(game.record())], "by hand")
     assert [(row["key"], row["policy"], row["power"]) for row in rows] == [("", "", power) for power in game.units]
     assert math.isnan(rows[0]["seed"])
-
-
-def test_frames(mixed: evaluation.SelfPlayResult, exploited: evaluation.ExploitabilityResult) -> None:
-    pytest.importorskip("pandas")
-    table = mixed.to_frame()
-    assert list(table.columns) == FIRST + CURVES
-    by_policy = table.groupby("policy")["welfare_per_year"].mean()
-    for policy, estimate in mixed.welfare_by_policy.items():
-        assert by_policy[policy] == pytest.approx(estimate.value)
-    assert set(exploited.to_frame(by_year=True)["year"]) == {1901, 1902}
-    assert (table.dtypes[["welfare_1901", "units_1902"]] == "float64").all()
-    assert (table.dtypes[["game", "seed", "units", "centers", "years"]] == "int64").all()
-    assert (table.dtypes[["deviates"]] == "bool").all()
 
 
 def test_csv_and_parquet_hold_the_same(exploited: evaluation.ExploitabilityResult, tmp_path: Path) -> None:
@@ -201,19 +180,6 @@ def test_a_table_that_cannot_be_written_is_told_before_a_game(option: str, tmp_p
         check_file(Path("a\0b"))
     with pytest.raises(TableError, match="different files"):
         TableOptions(tmp_path / "a", tmp_path / "a").check()
-
-
-def test_tables_of_standard_games_show_scores(tmp_path: Path) -> None:
-    options = ["--variant", "standard", "--scoring", "sum-of-squares", "--years", "1", "--games", "2", "--workers", "1"]
-    options += ["--map", "clique:3", "--message-rounds", "0", "--store", str(tmp_path / "s.sqlite")]
-    done = CliRunner().invoke(app, ["self-play", "hold", "dumbbot", *options], env={"COLUMNS": "160"})
-    assert done.exit_code == 0, done.output
-    assert "best score" in done.stdout
-    assert "root Nash" not in done.stdout
-    assert done.stdout.count("score (sum-of-squares)") == 2  # a table of powers for each policy
-    assert "0.33" in done.stdout
-    done = CliRunner().invoke(app, ["self-play", "hold", *options[:2], "--scoring", "welfare"])
-    assert (done.exit_code, done.stderr[:7]) == (2, "error: ")
 
 
 def test_what_is_not_installed_is_told(

@@ -8,7 +8,6 @@ import pytest
 import agents
 import evaluation
 from agents.specs import read
-from evaluation import GameStore
 from evaluation.play import sources
 from evaluation.play.sources import code_of, digest_of
 from evaluation.play.store import specification_key
@@ -75,17 +74,6 @@ def test_every_file_of_a_folder_counts_by_its_name_and_content(player: Path) -> 
     assert len(set(keys)) == 4
     here = digest_of([folder])
     assert digest_of([folder.rename(player.parent / "moved")]) == here
-
-
-def test_a_network_trained_again_into_the_same_folder_plays_anew(player: Path, store_path: Path) -> None:
-    folder = player.parent / "ck"
-    folder.mkdir()
-    (folder / "weights").write_bytes(b"1")
-    with GameStore(store_path) as store:
-        for weights in (b"1", b"1", b"12"):
-            (folder / "weights").write_bytes(weights)
-            evaluation.self_play("import:player_of_test.Mine,path=ck", 1, store=store, **TOY)
-        assert store.count() == 2
 
 
 def test_a_checkpoint_of_ours_counts_byte_by_byte(player: Path) -> None:

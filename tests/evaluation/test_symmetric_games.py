@@ -119,12 +119,6 @@ def hawks(number: int) -> SymmetricGame:
     return matrix_game([[-1, *[2] * (number - 1)], *[[0, *[1] * (number - 1)]] * (number - 1)])
 
 
-def test_hawks_and_doves() -> None:
-    (found,) = hawks(2).equilibria
-    assert found.mix == pytest.approx({"A": 0.5, "B": 0.5})
-    assert found.is_stable
-
-
 def test_strategies_that_tie_in_every_mix_are_one_face() -> None:
     """A, B, C pay 2 among each other, and nothing beside D, who pays 3 beside A alone and 1 beside D."""
     game = game_of(lambda own, o: float(o[3] > 0) + 3 * (o[0] == 2) if own == 3 else 2.0 * (not o[3]), 4, 3)

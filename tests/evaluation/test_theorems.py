@@ -69,15 +69,6 @@ def test_in_ten_years_the_gain_still_grows_by_two_a_year():
     assert [search.value(years, years - 1) - 2 * years for years in (8, 9, 10)] == [11, 13, 15]
 
 
-def test_best_punishers_remember_who_left_the_path():
-    """Where a position looks like one of the path, only punishers without memory follow the path again."""
-    clique = clique_of(welfare_env.load_board("clique:3"))
-    best, ranked = (PunisherSearch(clique, 0, breadth=theorems.PUNISHERS[how]).table for how in ("best", "ranked"))
-    assert g.following(best, g.SPECIALS, g.DISARMED, 2, 2) == g.DISARMED
-    assert g.following(ranked, g.SPECIALS, g.DISARMED, 2, 2) == g.DISARMED + g.TO_PATH
-    assert g.following(best, g.OPENING, g.DISARMED, 2, 2) == g.DISARMED + g.TO_PATH
-
-
 @pytest.mark.parametrize("name", ["clique:2", "clique:7", "shared-clique:2", "shared-clique:7"])
 def test_keys_keep_whole_positions(name):
     """Random positions, and one with the highest number everywhere."""

@@ -2,15 +2,12 @@
 
 import json
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import evaluation
@@ -18,7 +15,6 @@ import welfare_env
 from agents.lm import transcript as transcript_module
 from agents.lm.errors import ModelError
 from agents.lm.models import Reply, Request, ScriptedModel
-from agents.lm.models.cache import ResponseCache
 from agents.lm.models.protocol import Usage
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
@@ -30,7 +26,7 @@ from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of,
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.games import play_all, play_game
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
-from welfare_env import RecordError, Rules
+from welfare_env import Rules
 
 POWERS = welfare_env.load_board("standard").powers
 RULES = Rules(years=1, message_rounds=2)
@@ -110,38 +106,6 @@ class TestKept:
         whole = sum(len(text) for each in questions(model["transcript"]) for text, _ in (*each.system, *each.user))
         assert kept < whole / 2
         assert json.dumps(model["transcript"]).count("You are an expert player") == 1
-
-    def test_a_record_is_the_same_after_it_was_stored(self, record: dict[str, Any]) -> None:
-        assert json.loads(json.dumps(record)) == record
-
-    @pytest.mark.slow
-    def test_cached_and_stored_games_have_the_same(self, tmp_path: Path) -> None:
-        with StubServer() as server:
-            policy = f"lm:openai/any,base_url={server.url}/v1"
-            told = []
-            for _ in range(2):
-                with ResponseCache(tmp_path / "replies.sqlite") as cache, GameStore(tmp_path / "games.sqlite") as store:
-                    told.append(play_game(game(policy), SharedModels(cache)))
-                    told += play_all([game(policy)], store=store, models=SharedModels(cache))
-            assert server.stats["twice"] == 0
-        for each in told:
-            each["welfare_env"].pop("key", None)
-        assert told.count(told[0]) == 4
-
-    @pytest.mark.slow
-    def test_several_writers_of_one_game(self, tmp_path: Path) -> None:
-        def write() -> None:
-            with GameStore(tmp_path / "games.sqlite") as store:
-                play_all([game()], store=store)
-
-        writers = [threading.Thread(target=write) for _ in range(4)]
-        for writer in writers:
-            writer.start()
-        for writer in writers:
-            writer.join()
-        with GameStore(tmp_path / "games.sqlite") as store:
-            (key,) = store.keys()
-            assert len(transcript_of(store.record(key)).asked) == 7 * 8
 
     def test_no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-the-tests-0123456789")
@@ -257,15 +221,6 @@ class TestUsage:
         witness = transcript_of(result.witness.marked_record)
         assert {asked.player for asked in witness.asked if asked.part == "deviator"} == {"FRANCE"}
 
-    def test_of_self_play(self) -> None:
-        models = Models(stubbed, other=stubbed)
-        result = evaluation.self_play(f"4*{STUB} + 3*lm:scripted/other", 2, rules=RULES, models=models)
-        assert set(result.usage_by_model) == {"scripted/script", "scripted/other"}
-        assert set(result.usage_by_seat) == set(POWERS)
-        assert result.to_dict()["language_models_by_model"]["scripted/other"]["games"] == 2
-        none = evaluation.self_play("hold", 1, rules=Rules(years=1, press=None))
-        assert (none.usage_by_model, none.usage_by_seat) == ({}, {})
-
     def test_games_of_earlier_versions(self, record: dict[str, Any]) -> None:
         earlier = without_transcripts(record)
         parts = dict.fromkeys(POWERS, "profile")
@@ -342,37 +297,3 @@ def test_numbers_of_blocks_that_cannot_be_are_refused(name: str, number: Any) ->
     assert list(questions([entry]))
     with pytest.raises(ValueError, match="blocks"):
         list(questions([entry | {name: number}]))
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "usage", "same"]), inner),
-    max_leaves=5,
-)
-
-
-@pytest.fixture(scope="module")
-def small() -> str:
-    return json.dumps(play_game(game("hold", FRANCE=STUB), Models(stubbed)))
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(data=st.data())
-def test_damaged_transcripts_are_refused_or_told(small: str, data: st.DataObject) -> None:
-    """Never another error than ours, wherever a value is replaced."""
-    damaged = json.loads(small)
-    spot: Any = damaged["welfare_env"]["language_models"]["FRANCE"][0]
-    names = ["transcript", "model", "summariser", "turns", "losses"]
-    name: Any = data.draw(st.sampled_from(names))
-    if name == "transcript" and data.draw(st.booleans()):
-        entry = spot["transcript"][data.draw(st.integers(0, 5))]
-        spot, name = data.draw(
-            st.sampled_from([(part, key) for part in (entry, entry["reply"], entry["reply"]["usage"]) for key in part])
-        )
-    spot[name] = data.draw(JSON)
-    try:
-        told = transcript_of(damaged)
-        "\n".join(as_text(told)), list(as_lines(told))
-    except (EvaluationError, RecordError):
-        pass

@@ -3,7 +3,6 @@
 import asyncio
 import http.client
 import json
-import socket
 import threading
 import time
 
@@ -13,7 +12,6 @@ import pytest
 pytest.importorskip("starlette")
 
 from evaluation.play.store import GameStore
-from evaluation.web.connections import ConnectionLimits
 from evaluation.web.hosting import Host
 from evaluation.web.journal import JournalError
 from evaluation.web.seats import GameFolder, LinkRefused
@@ -74,18 +72,6 @@ def wait_for(is_so) -> None:
     assert is_so()
 
 
-@pytest.mark.slow
-def test_a_finished_game_is_in_the_store(serving, tmp_path):
-    server = serving("PLAYERA*human: + 2*hold", begun=True)
-    server.host.store = tmp_path / "games.sqlite"
-    play_on([server.player("PLAYERA").enter()])
-    wait_for((server.host.seats.folder / "game.json").exists)
-    with GameStore(server.host.store) as store:
-        kept = store.record(game_key(server))
-    assert kept["phases"] == server.table.record()["phases"]
-    assert kept["welfare_env"]["players"] == {"PLAYERA": "human", "PLAYERB": "hold", "PLAYERC": "hold"}
-
-
 def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(serving, tmp_path):
     server = serving("PLAYERA*human: + 2*hold", begun=True, rules=Rules(years=1, message_rounds=0))
     server.host.store = tmp_path / "games.sqlite"
@@ -97,18 +83,18 @@ def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(servin
     server.host._save()
     assert saved.read_bytes() == record
     with GameStore(server.host.store) as store:
-        assert store.count() == 1
+        (key,) = store.keys()
+        kept = store.record(key)
+    assert kept["phases"] == server.table.record()["phases"]
+    assert kept["welfare_env"]["players"] == {"PLAYERA": "human", "PLAYERB": "hold", "PLAYERC": "hold"}
 
 
 @pytest.mark.parametrize(
     ("file", "text"),
     [
         ("journal.jsonl", "not JSON"),
-        ("journal.jsonl", "[" * 100_000),
-        ("seats.jsonl", "not JSON"),
         ("seats.jsonl", "{}"),
         ("seats.jsonl", '{"settings": {"rules": {}, "unknown": 1}, "secret": ""}'),
-        ("seats.jsonl", '{"kind": "link", "seat": "PLAYERA"}'),
     ],
 )
 def test_a_game_whose_damaged_file_is_restored_opens_again(tmp_path, quick_settings, file, text):
@@ -145,11 +131,6 @@ def test_policies_that_think_for_long_keep_nobody_waiting(serving, monkeypatch):
         assert thought == []
     finally:
         over.set()
-
-
-def game_key(server) -> str:
-    saved = json.loads((server.host.seats.folder / "game.json").read_text())
-    return saved["welfare_env"]["key"]
 
 
 def fails_at_the_end(table, actions) -> None:
@@ -424,24 +405,6 @@ def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings, monkeypa
     again.table.advance(again.table.think())
     assert again.left < 1
     again.table.stop()
-
-
-@pytest.mark.slow
-def test_two_thousand_connections_of_one_address_lock_nobody_out(serving):
-    server = serving(TWO, begun=True, limits=ConnectionLimits(most_each=100, most=3000, head_seconds=1))
-    first = server.player("PLAYERA").enter()
-    opened = []
-    for _ in range(2000):
-        try:
-            opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=5))
-        except OSError:
-            break
-    wait_for(lambda: len(server.server.server_state.connections) <= 102)  # the others are being closed
-    assert first.ask("/state")[0] == 200  # the connection that was there
-    for sock in opened:
-        sock.close()
-    wait_for(lambda: len(server.server.server_state.connections) < 50)
-    assert server.player("PLAYERB").enter().state()["seat"] == "PLAYERB"
 
 
 @pytest.mark.slow
