@@ -11,15 +11,7 @@ from welfare_env.errors import ActionError
 
 MODAL = {"program": "program:FairBot", "mix": "mix:FairBot=1", "best-reply": "best-reply:to=program:FairBot"}
 BOARD = [
-    *(
-        "random",
-        "prosocial",
-        "dumbbot",
-        "exploiter:nice=dove,attack=dumbbot",
-        "marshal",
-        "noisy:of=dove",
-        "punisher:t=1",
-    ),
+    *("random", "dumbbot", "exploiter:nice=dove,attack=dumbbot", "marshal", "noisy:of=dove", "punisher:t=1"),
     *("pact:years=1", "plan:budget=1", "campaign:plan=no-home", "import:agents.DovePolicy", "mix:dove=1/2,hold=1/2"),
     *("language model", "scripted"),
 ]

@@ -54,7 +54,6 @@ def mirror(tmp_path, monkeypatch):
         (",k=3", 3, "plain", ",k=3"),
         (",mode=tit-for-tat , k = -2", -2, "tit-for-tat", ",k=-2,mode=tit-for-tat"),
         (",k=.50", 0.5, "plain", ",k=0.5"),
-        (",k=1e3", 1000.0, "plain", ",k=1000.0"),
         (",mode=nan", 1, "nan", ",mode=nan"),
     ],
 )
@@ -68,19 +67,14 @@ def test_options_of_an_imported_class(mirror, options, k, mode, written):
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
-        ("mirror", "such as import:mymodule.MyPolicy"),
-        ("mirror:Mirror", "such as import:mymodule.MyPolicy"),
         ("mirror.Mirror(k=3)", "such as import:mymodule.MyPolicy"),
         ("mirror.py", "has no py. Give import:mymodule.MyPolicy"),
         ("mirror.Miror", "did you mean 'Mirror'"),
         ("no_such_module.Mine", "ModuleNotFoundError"),
         ("mirror.Mirror,k", "at 'k': give key=value"),
-        ("mirror.Mirror,k=", "give key=value"),
         ("mirror.Mirror,k=1,k=2", "at 'k=2': give key=value, each key once"),
-        ("mirror.Mirror,k=(dove)", "at 'k=(dove)'"),
         ("mirror.Mirror,2k=1", "at '2k=1'"),
         ("mirror.Mirror,mod=x", "'mod'; its options are (k=1, mode='plain')"),
-        ("agents.HoldPolicy,k=3", "takes no arguments; its options are ()"),
     ],
 )
 def test_faults_in_an_import(mirror, spec, fault):
@@ -115,17 +109,13 @@ def test_a_module_of_ones_own_may_be_called_as_one_of_pythons(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("code", "fault"),
     [
-        ("import sys; sys.exit()", r"SystemExit \(.*broken.py, line 2\)"),
-        ("1 / 0", r"ZeroDivisionError: division by zero \(.*broken.py, line 2\)"),
         ("import no_such_thing", r"ModuleNotFoundError: No module named 'no_such_thing' \(.*broken.py, line 2\)"),
         ("def f(:", r"SyntaxError: .* \(.*broken.py, line 2\)"),
         ("def f(): f()\nf()", r"RecursionError: .* \(.*broken.py, line 2\)"),
         ("class Mine:\n    reset = act = print\n    def __init__(self): exit(2)", r"SystemExit: 2 \(.*line 4\)"),
-        ("class Mine:\n    reset = act = print\n    def __init__(self, k): pass", "argument: 'k'"),
         ("class Mine:\n    reset = act = print\n    def __new__(cls): return 5", "makes a int, which is not a policy"),
         ("class Mine:\n    reset = print", "Mine'> is not a policy: give a class that has reset"),
         ("def Mine(): raise SystemExit", "Mine .* is not a policy: give a class that has reset"),
-        ("Mine = 5", "5 is not a policy"),
         ("from agents import Policy as Mine", "TypeError: Protocols cannot be instantiated"),
         ("def __getattr__(name): raise SystemExit(name)", r"SystemExit: .* \(.*broken.py, line 2\)"),
         ("class Odd(Exception):\n    def __str__(self): raise self\nraise Odd", r"Odd.* \(.*broken.py, line 4\)"),
@@ -195,8 +185,6 @@ def test_what_has_no_name(mirror):
     ("policy", "fault"),
     [
         (lambda: 5, "makes a int, which is not a policy"),
-        (lambda: HoldPolicy, "makes a type, which is not a policy"),
-        (lambda k: HoldPolicy(), "argument: 'k'"),
         (lambda: exit(2), r"SystemExit: 2 \(.*test_policy_objects.py, line"),
         (Holder(threading.Lock()), r"instance of .*Holder': cannot be made: TypeError: cannot pickle"),
         (dict, "a module of the standard library"),
@@ -244,7 +232,6 @@ def test_policies_of_other_distributions(install, mirror):
     [
         ("no_such_module:Mirror", "entry point no_such_module:Mirror cannot be loaded: ModuleNotFoundError"),
         ("mirror:Miror", "cannot be loaded: AttributeError"),
-        ("mirror:__name__", "is not callable"),
         ("builtins:dict", "makes a dict, which is not a policy"),
     ],
 )

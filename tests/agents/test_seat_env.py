@@ -202,18 +202,10 @@ class OwnWriter(ProgramPolicy):
     [
         ({"seat": "FRANSE", "map_name": "standard"}, UnknownPowerError, "did you mean 'FRANCE'"),
         ({"seat": 5}, UnknownPowerError, "power 5"),
-        ({"others": "prosocail"}, UnknownAgentError, "prosocial"),
         ({"others": "program:FairBot"}, ProfileError, "writes programs of modal_env, not orders: they play in "),
-        (
-            {"others": "exploiter:nice=(mix:FairBot=1/2,DefectBot=1/2),attack=dove"},
-            UnknownAgentError,
-            "writes programs",
-        ),
         ({"others": f"noisy:of=(import:{__name__}.OwnWriter)"}, UnknownAgentError, "writes programs"),
-        ({"others": "3*dove"}, ProfileError, "seats for 3"),
         ({"others": {"PLAYERA": "dove"}}, welfare_env.WelfareEnvError, "PLAYERA"),
         ({"press": "tokens"}, RulesError, "press"),
-        ({"map_name": "nowhere"}, welfare_env.UnknownMapError, "nowhere"),
         ({"yeers": 3}, TypeError, "yeers"),
     ],
 )

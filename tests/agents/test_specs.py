@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 import agents
-from agents import DovePolicy, ExploiterPolicy, HoldPolicy, specs
+from agents import DovePolicy, specs
 from agents.specs import AGENTS, Profile, ProfileError, listed, profile_as_given, read, read_profile, usages
 from agents.specs.grammar import DEEPEST, LONGEST
 from agents.specs.profiles import written_terms
@@ -21,23 +21,16 @@ NESTED = "exploiter:nice=(lm:scripted/stub,ablate=no_reasoning+no_examples),atta
 @pytest.mark.parametrize(
     ("spec", "canonical"),
     [
-        ("dove", "dove"),
         (" ( dove : share = .50 ) ", "dove:share=0.5"),
-        ("exploiter: attack=dumbbot, nice=(prosocial)", "exploiter:nice=prosocial,attack=dumbbot"),
         (
             "exploiter:last_years=01,units=never,nice=hold,attack=hold",
             "exploiter:nice=hold,attack=hold,units=never,last_years=1",
         ),
         ("exploiter:nice=dove:share=1,attack=hold", "exploiter:nice=(dove:share=1.0),attack=hold"),
-        (
-            "(exploiter:attack=(dumbbot),nice=(exploiter:attack=random,nice=(dove)))",
-            "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot",
-        ),
         ("grim: armed=yes, slack=1", "grim:slack=1,armed=yes"),
         ("mix:FairBot=.05,CooperateBot=19/20", "mix:FairBot=1/20,CooperateBot=19/20"),
         ("mix:(dove:share=1)=1/2,hold=5e-1", "mix:(dove:share=1.0)=1/2,hold=1/2"),
         ("program: [](X(me) & true)", "program:[](X(me) & true)"),
-        ("best-reply:to=program:FairBot", "best-reply:to=(program:FairBot)"),
     ],
 )
 def test_there_is_one_way_to_write_a_spec(spec, canonical):
@@ -45,14 +38,6 @@ def test_there_is_one_way_to_write_a_spec(spec, canonical):
     assert read(spec) == read(canonical) == pickle.loads(pickle.dumps(read(spec)))  # noqa: S301
     assert copy.deepcopy(read(spec)) is not None
     assert repr(agents.make(spec)) == repr(agents.make(canonical))
-
-
-def test_options_reach_the_policy():
-    policy = agents.make("exploiter:nice=(exploiter:nice=dove:share=0.5,attack=random),attack=hold,units=8,years=4")
-    assert isinstance(policy.nice, ExploiterPolicy)
-    assert policy.nice.nice.share == 0.5
-    assert isinstance(policy.attack, HoldPolicy)
-    assert (policy.units, policy.years, policy.centers, policy.last_years) == (8, 4, 10, None)
 
 
 def test_a_spec_knows_what_is_in_it():
@@ -90,35 +75,22 @@ def test_names_that_are_not_policies_are_known_only_where_they_are_given():
         ("", "at its end", "known are best-reply, campaign, "),
         ("dovve", "at 'dovve'", "did you mean 'dove'"),
         ("mirror.Mirror,k=3", "", "did you mean 'import:mirror.Mirror,k=3'"),
-        ("lm", "at its end", "PROVIDER/MODEL"),
         ("lm:openai", "", "PROVIDER/MODEL"),
-        ("lm:gpt/x", "", "give one of openai/NAME"),
         ("lm:scripted/stub,speed=1", "at 'speed=1'", "takes temperature, top_p"),
-        ("lm:scripted/stub,flavour=nice", "at 'flavour=nice'", "give one of wd, sd"),
-        ("lm:scripted/stub,ablate=no_fun", "at 'ablate=no_fun'", "no_reasoning"),
         ("lm:scripted/stub,summariser=/me", "at 'summariser=/me'", "self, none"),
         ("lm:scripted/stub,base_url=http://x", "", "has no setting 'base_url'"),
         ("lm:openai/x,base_url=x", "at 'base_url=x'", "give an address"),
         ("lm:openai/x,prices=/no/file", "", "not a table of prices"),
         ("exploiter:nice=(lm:openai/x,api=soap),attack=dove", "at 'api=soap'", "chat, responses"),
-        ("exploiter:nice=(exploiter:nice=dove,attack=x),attack=dove", "at 'x'", "unknown agent"),
-        ("exploiter", "at its end", "nice and attack missing"),
         ("exploiter:nice=dove", "at 'nice=dove'", "attack missing"),
         ("exploiter:nice=(dove,attack=dove", "at '(dove,attack=dove'", "not closed"),
         ("exploiter:nice=dove),attack=dove", "at '),attack=dove'", "not opened"),
-        ("exploiter:nice=dove,nice=dove,attack=dove", "at 'nice=dove'", "twice"),
-        ("exploiter:nice=dove,attack=dove,units=-1", "at 'units=-1'", "whole number"),
         ("exploiter:nice=dove,attack=dove,units=٣", "at 'units=٣'", "whole number"),
         ("exploiter:nice=program:FairBot,attack=dove", "at 'program:FairBot'", "writes programs"),
-        ("random:speed=1", "at 'speed=1'", "takes no options"),
         ("dove:share", "at 'share'", "key=value"),
         ("dove:share=much", "at 'share=much'", "give a number"),
-        ("dove:share=0x1", "at 'share=0x1'", "give a number"),
-        ("program:", "at its end", "a name such as FairBot"),
         ("mix:FairBot=1/0", "at 'FairBot=1/0'", "not a share"),
-        ("(dove)(dove)", "", "unknown agent"),
         ("exploiter:nice=lm:openai/x,api=chat,attack=dumbbot", "at 'api=chat'", "nice=(lm:openai/x,api=...)"),
-        ("exploiter:nice=dove,attack=dumbbot,share=0.5", "at 'share=0.5'", "nice=(dove:share=...)"),
         ("exploiter:nice=exploiter:nice=dove,attack=random,attack=dumbbot", "at 'nice=dove'", "all of it in parenthes"),
         ("lm:openai/x,ablate=no_reasoning,no_examples", "at 'no_examples'", "ablate=no_reasoning+no_examples"),
     ],
@@ -136,7 +108,6 @@ def test_faults_are_named_and_placed(spec, place, message):
     [
         ("dove:share=nan", "dove:share=nan", "above 0"),
         ("lm:scripted/stub,temperature=3", "lm:scripted/stub,temperature=3.0", "0 to 2"),
-        ("lm:scripted/stub,max_tokens=0", "lm:scripted/stub,max_tokens=0", "1 or more"),
         ("exploiter:nice=dove,units=1,attack=(lm:openai/x,timeout=0)", "lm:openai/x,timeout=0.0", "timeout 0.0"),
         ("mix:FairBot=1/2,FairBot=1/3", "mix:FairBot=1/2,FairBot=1/3", "add up to"),
         ("rl:/dev/null", "rl:/dev/null", "no checkpoint"),
@@ -205,7 +176,6 @@ def test_every_name_has_a_usage_that_can_be_made_and_a_line_in_the_docs():
     [
         ("dove, hold", ["dove", "hold"]),
         ("(dove:share=1),lm:a/b,effort=high,", ["dove:share=1", "lm:a/b,effort=high"]),
-        ("", []),
     ],
 )
 def test_specs_between_commas(text, specs):
@@ -313,27 +283,18 @@ def test_unnamed_policies_of_one_kind_are_told_apart():
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ("4*dove + 3*holdd", UnknownAgentError, "did you mean 'hold'"),
         ("4*dove + hold", UnknownAgentError, "at 'hold': give SEATS"),
-        ("4*", UnknownAgentError, "at its end"),
-        ("4*(dove", UnknownAgentError, "unknown agent"),
         ("0*dove + 7*hold", ProfileError, "give 1 to 99 seats"),
-        ("99999999999*dove", ProfileError, "give 1 to 99 seats"),
         ("FRANCE*dove + france*hold + 5*dove", ProfileError, "FRANCE is named twice"),
         ("4*dove + 4*hold", ProfileError, "seats for 8: give 7, one for each of AUSTRIA"),
         ("FRANC*dove + 6*hold", UnknownPowerError, "did you mean 'FRANCE'"),
-        ({"FRANCE": "dove"}, ProfileError, "seats for 1"),
         ({1: "dove"}, ProfileError, "give power -> policy"),
-        (7, UnknownAgentError, "agent spec 7"),
         ("2*dove +" * 5000, UnknownAgentError, "give 10,000 at most"),
     ],
 )
 def test_a_bad_profile_is_told(given, error, words):
     with pytest.raises(error, match=words):
         read_profile(given).seats(POWERS)
-
-
-def test_there_are_three_ways_to_deal_seats():
     with pytest.raises(ProfileError, match="did you mean 'fixed'"):
         Profile(((None, read("dove")),)).seats(POWERS, seating="fixxed")
 

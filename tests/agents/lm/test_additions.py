@@ -76,15 +76,14 @@ class TestParts:
         assert changed == []
         assert len(more) > len(plain)
 
-    def test_adjacency_is_constant_and_shared(self) -> None:
-        view, other = war().view("FRANCE", "messages", 1), war("F1905M").view("ITALY", "messages", 1)
-        system = [build(each, addition=Addition.ADJACENCY).system[0].text for each in (view, other)]
-        assert system[0] == system[1]
-        for line in ("- BRE: A GAS PAR PIC; F ENG GAS MAO PIC", "- BUR: A BEL GAS MAR MUN PAR PIC RUH", "- STP/SC: F"):
-            assert line in system[0]
-
     def test_adjacency_is_the_boards(self) -> None:
         board = welfare_env.load_board("standard")
+        texts = {
+            build(war(phase).view(power, "messages", 1), addition=Addition.ADJACENCY).system[0].text
+            for phase, power in (("S1905M", "FRANCE"), ("F1905M", "ITALY"))
+        }
+        assert adjacency_section(board) in texts.pop()
+        assert not texts  # it is the same for all, in all phases
         lines = [line[2:].split(": ") for line in adjacency_section(board).splitlines() if line.startswith("- ")]
         found = {f"{ways[0]} {place}": tuple(ways[2:].split()) for place, rest in lines for ways in rest.split("; ")}
         assert found == {unit: tuple(ends) for unit, ends in board.moves.items() if ends}
@@ -136,10 +135,15 @@ class TestParts:
         assert "reach your units" not in text
         assert '"journal"' in text
 
-    @pytest.mark.parametrize("map_name", ["pure", "clique:4", "shared-clique:4"])
-    def test_other_maps(self, map_name: str) -> None:
-        view = Game(map_name, Rules(years=2)).view(Game(map_name).powers[0], "messages", 1)
-        assert build(view, addition=EVERYTHING).text
+
+def spoken(model: ScriptedModel, addition: Addition, rounds: int = 3) -> LMPolicy:
+    """A player of France after the rounds of a phase."""
+    policy = LMPolicy(model, Style(addition=addition))
+    policy.reset("FRANCE")
+    game = Game(rules=Rules(years=1, message_rounds=rounds))
+    for number in range(1, rounds + 1):
+        policy.act(None, {"view": game.view("FRANCE", "messages", number)})
+    return policy
 
 
 def answering(journals: list[str]) -> ScriptedModel:
@@ -173,11 +177,7 @@ class TestNotes:
         assert policy.to_dict()["journal"] == policy.ledger.journal
 
     def test_a_reply_without_one_keeps_that_of_the_round_before(self) -> None:
-        policy = LMPolicy(answering(["first", "", ""]), Style(addition=Addition.JOURNAL))
-        policy.reset("FRANCE")
-        game = Game(rules=Rules(years=1, message_rounds=3))
-        for number in (1, 2, 3):
-            policy.act(None, {"view": game.view("FRANCE", "messages", number)})
+        policy = spoken(answering(["first", "", ""]), Addition.JOURNAL)
         assert policy.ledger.journal == {"S1901M": "first"}
 
     def test_a_long_one_is_cut_and_what_is_quoted_cannot_end_its_quotation(self) -> None:
@@ -226,11 +226,7 @@ class TestNotes:
     def test_a_failed_call_leaves_no_draft(self) -> None:
         reply = json.dumps({"reasoning": "Well.", "orders": [], "messages": {}})
         model = ScriptedModel([ModelError("server", "down"), reply, reply])
-        policy = LMPolicy(model, Style(addition=Addition.DRAFTS))
-        policy.reset("FRANCE")
-        game = Game(rules=Rules(years=1, message_rounds=3))
-        for number in (1, 2, 3):
-            policy.act(None, {"view": game.view("FRANCE", "messages", number)})
+        spoken(model, Addition.DRAFTS)
         assert [request.prompt.count("your own reply") for request in model.requests] == [0, 0, 1]
 
 

@@ -65,10 +65,9 @@ class TestBudget:
 
     def test_a_stop_is_a_stop(self) -> None:
         budget = Budget(max_tokens=100)
-        with pytest.raises(BudgetError), entered(budget.hold(101, None)):
-            pass
-        with pytest.raises(BudgetError), entered(budget.hold(1, None)):
-            pass
+        for tokens in (101, 1):
+            with pytest.raises(BudgetError), entered(budget.hold(tokens, None)):
+                pass
 
     def test_it_waits_for_calls_in_progress(self) -> None:
         """What they set aside is most likely too much; only what they have used counts against the next one."""
@@ -242,18 +241,6 @@ class TestBudget:
             calls = sum(pool.map(spend, range(8)))
         assert budget.spent.tokens == 7 * calls <= 1000
 
-    @pytest.mark.slow
-    @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 50)), max_size=60))
-    def test_honest_calls_stay_within_it(self, calls: list[tuple[int, int]]) -> None:
-        budget = Budget(max_tokens=200)
-        for most, used in calls:
-            try:
-                with entered(budget.hold(most, None)) as hold:
-                    hold.spend(Usage(min(used, most), 0, 0, None))
-            except BudgetError:
-                break
-        assert budget.spent.tokens <= 200
-
     def test_dollars_need_a_price(self, connect: Connect) -> None:
         with pytest.raises(ConfigError, match="openai/any: no price is known for a budget in dollars"):
             connect("chat", budget=Budget(max_dollars=1))
@@ -275,9 +262,7 @@ class TestPrices:
         assert price.dollars(0, 0, 1_000_000, 0) == 2.5
         assert price.dollars(0, 0, 0, 1_000_000) == 10.0
         assert price.most(1_000_000, 1_000_000) == 12.5
-
-    def test_what_is_not_told_costs_as_much_as_input(self) -> None:
-        assert Price(2.0, 10.0).dollars(0, 500_000, 500_000, 0) == 2.0
+        assert Price(2.0, 10.0).dollars(0, 500_000, 500_000, 0) == 2.0  # what is not told costs as much as input
 
     def test_of_prompts_that_are_too_long_for_it(self) -> None:
         price = Price(1.0, 1.0, up_to=100)
@@ -323,17 +308,12 @@ class TestPrices:
         "text",
         [
             "",
-            "[]",
             "[" * 100_000,
             " " * 2**21,
             '{"a": 1}',
-            '{"a": {"input": 1}}',
             '{"a": {"input": 1, "output": 2, "tax": 3}}',
-            '{"a": {"input": -1, "output": 2}}',
             '{"a": {"input": NaN, "output": 2}}',
-            '{"a": {"input": true, "output": 2}}',
             '{"a": {"input": "1", "output": 2}}',
-            '{"a": {"input": 1' + "0" * 400 + ', "output": 2}}',
             '{"a": {"input": 1, "output": 2, "up_to": 1e999}}',
         ],
     )
@@ -354,8 +334,3 @@ class TestUsage:
         assert Usage(1, 2, 3, 0.5) + Usage(10, 20, 30, 0.25) == Usage(11, 22, 33, 0.75)
         assert (Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, None)).dollars is None
         assert NO_USAGE + Usage(1, 2, 3, None) == Usage(1, 2, 3, None)
-
-    def test_of_tries_that_failed_counts(self, connect: Connect, question: Request) -> None:
-        with pytest.raises(ModelError) as caught:
-            connect("chat", "fail-empty", prices=PRICE | {"fail-empty": PRICE["any"]}).complete(question)
-        assert caught.value.usage.dollars > 0

@@ -1,9 +1,14 @@
-"""Servers that do what they should not: the real SDKs, against a server on this machine, with short limits of time."""
+"""Servers that do what they should not: the real SDKs, against a server on this machine, with short limits of time.
+
+Good answers in forms that no interface promises are paid for, so none is lost, nor asked for twice.
+"""
 
 import asyncio
+import gzip
 import json
 import time
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -75,10 +80,7 @@ class TestUsage:
             reply = model.complete(QUESTION)
             assert (reply.text, reply.attempts, reply.faults) == (GOOD, 1, ()), usage
             assert (reply.usage.input_tokens, reply.usage.output_tokens) == (most, len(GOOD)), usage
-        told = [record.message for record in caplog.records if "no plausible usage" in record.message]
-        assert told == [
-            f"{model.name}: its server reports no plausible usage; every byte is counted as a token, too many"
-        ]
+        assert sum("no plausible usage" in record.message for record in caplog.records) == 1
 
     def test_odd_details_are_none(self, api: str, connect: Start) -> None:
         details = {"chat": "prompt_tokens_details", "responses": "input_tokens_details", "messages": ""}[api]
@@ -98,16 +100,11 @@ class TestUsage:
         used = connect(api, says(wire(api, [{"type": "text", "text": GOOD}], usage=usage))).complete(QUESTION).usage
         assert (used.input_tokens, used.output_tokens) == (11, 7)
 
-    def test_more_in_the_cache_than_in_the_prompt(self) -> None:
-        usage = {"prompt_tokens": 10, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 50}}
-        assert OpenAIModel("any").read(wire("chat", GOOD, usage=usage)).counts == (0, 10, 0, 7, 0)
-
 
 CALLS: dict[str, list[dict[str, Any]]] = {
     "chat": [
         {"content": None, "tool_calls": [{"type": "function", "function": {"name": "reply", "arguments": GOOD}}]},
         {"content": "", "tool_calls": [{"function": {"name": "reply", "arguments": json.loads(GOOD)}}]},
-        {"content": "I reply.", "tool_calls": [{"function": {"name": "reply", "arguments": GOOD}}]},
         {"content": None, "function_call": {"name": "reply", "arguments": GOOD}},
         {
             "content": None,
@@ -137,23 +134,10 @@ def test_an_answer_in_a_tool_call(api: str, connect: Start) -> None:
 PARTS = [
     GOOD,
     [GOOD],
-    [{"type": "text", "text": GOOD}],
     [{"type": "output_text", "text": GOOD, "annotations": []}],
     [{"text": GOOD}],
     [{"type": "text", "text": GOOD[:9]}, {"type": "text", "text": GOOD[9:]}],
-    [{"type": "thinking", "thinking": "Hm.", "signature": "x"}, {"type": "text", "text": GOOD}],
-    [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": GOOD}],
-    [{"type": "reasoning", "text": "Hm."}, {"type": "reasoning_text", "text": "Hm."}, {"type": "text", "text": GOOD}],
-    [{"text": "Hm.", "thought": True}, {"text": GOOD}],
-    [
-        None,
-        3,
-        {},
-        {"type": "text"},
-        {"type": "text", "text": None},
-        {"type": [], "text": "x"},
-        {"type": "text", "text": GOOD},
-    ],
+    [None, 3, {}, {"type": "text"}, {"type": [], "text": "x"}, {"type": "text", "text": GOOD}],
 ]
 
 
@@ -162,12 +146,6 @@ class TestParts:
         model = connect(api, says(*[wire(api, parts) for parts in PARTS]))
         for parts in PARTS:
             assert model.complete(QUESTION).text == GOOD, parts
-
-    @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking", "audio", "tool_calls"])
-    def test_fields_beside_the_text_are_no_part_of_it(self, name: str, connect: Start) -> None:
-        body = wire("chat", GOOD)
-        body["choices"][0]["message"][name] = "Hm."
-        assert connect("chat", says(body)).complete(QUESTION).text == GOOD
 
     def test_thinking_alone_is_no_answer(self, api: str, connect: Start) -> None:
         body = wire(api, [{"type": "thinking", "thinking": "Hm."}], output_text="")
@@ -204,15 +182,10 @@ class TestErrorsInAnswers:
         ("error", "kind"),
         [
             ({"message": "Too fast", "code": 429}, "rate limit"),
-            ({"message": "Too fast", "code": "429"}, "rate limit"),
             ({"message": "Overloaded", "type": "overloaded_error"}, "server"),
             ({"message": "No such model", "type": "invalid_request_error", "code": "model_not_found"}, "not found"),
-            ({"message": "Wrong key", "type": "authentication_error"}, "authentication"),
-            ({"message": "Pay first", "code": "insufficient_quota"}, "quota"),
             ({"message": "This model's maximum context length is 9", "code": 400}, "too long"),
-            ({"message": "No.", "code": "nobody knows this"}, "server"),
             ("something broke", "server"),
-            (["something broke"], "server"),
             (7, "server"),
         ],
     )
@@ -250,20 +223,11 @@ class TestTime:
         assert "no whole answer within 0.2 s" in str(failed)
         assert time.monotonic() - started < SOON
 
-    @pytest.mark.parametrize("script", [faulty.drips_handshake, faulty.says_nothing])
-    def test_a_handshake_that_never_ends(self, script: Script, sdk: str, connect: Start, ask: Ask) -> None:
+    def test_a_handshake_that_never_ends(self, sdk: str, connect: Start, ask: Ask) -> None:
         started = time.monotonic()
-        assert failure(connect(sdk, script, "https", timeout=0.2), ask).kind in ("unreachable", "timeout")
+        model = connect(sdk, faulty.drips_handshake, "https", timeout=0.2)
+        assert failure(model, ask).kind in ("unreachable", "timeout")
         assert time.monotonic() - started < SOON
-
-    @pytest.mark.slow
-    def test_the_next_try_has_time_of_its_own(self, connect: Start, server: FaultyServer, ask: Ask) -> None:
-        async def first_slow(connection: faulty.Connection) -> None:
-            server.script = says(wire("chat", GOOD))
-            await faulty.drips_headers(connection)
-
-        reply = ask(connect("chat", first_slow, timeout=4.0, retries=1, backoff=0), QUESTION)
-        assert (reply.text, reply.faults) == (GOOD, ("timeout",))
 
     def test_a_thread_and_an_event_loop_at_once(self, connect: Start) -> None:
         """Threads may ask from within a loop: theirs is another one."""
@@ -291,8 +255,6 @@ class TestSize:
         assert failure(connect(sdk, script)).kind == kind
 
     def test_an_answer_may_be_packed(self, sdk: str, connect: Start) -> None:
-        import gzip
-
         packed = gzip.compress(json.dumps(wire(sdk, [{"type": "text", "text": GOOD}])).encode())
         script = says(packed, headers="content-encoding: gzip\r\n")
         assert connect(sdk, script).complete(QUESTION).text == GOOD
@@ -310,13 +272,7 @@ class TestRedirects:
             failed = failure(connect(sdk, script, key_variable="ROUTER_KEY"))
         assert other.heads == []
         assert (type(failed), failed.kind) == (AccessError, "not found")
-        assert f"HTTP {status}: the server sends us on to {target}; if that is right, name it in base_url" in str(
-            failed
-        )
-
-    def test_in_a_circle(self, sdk: str, connect: Start, server: FaultyServer) -> None:
-        failure(connect(sdk, says({}, status=307, headers="location: /\r\n")))
-        assert len(server.heads) == 1
+        assert f"the server sends us on to {target}" in str(failed)
 
     @pytest.mark.parametrize("target", ["http://[", "//user:pw@host", "\x7f", ""])
     def test_to_nowhere(self, target: str, connect: Start) -> None:
@@ -342,24 +298,16 @@ class TestTypesAndBodies:
     def test_what_is_no_answer(self, body: bytes, sdk: str, connect: Start) -> None:
         assert failure(connect(sdk, says(body))).kind == "malformed"
 
-    def test_a_mark_before_the_json(self, sdk: str, connect: Start) -> None:
-        body = b"\xef\xbb\xbf" + json.dumps(wire(sdk, GOOD)).encode()
-        assert connect(sdk, says(body)).complete(QUESTION).text == GOOD
-
-    @pytest.mark.parametrize("cut", [0.0, 0.1, 0.5, 0.9])
-    def test_bodies_that_break_off(self, cut: float, sdk: str, connect: Start) -> None:
+    @pytest.mark.parametrize("cut", [None, 0.0, 0.5])
+    def test_bodies_that_break_off_and_what_is_no_http(self, cut: float | None, sdk: str, connect: Start) -> None:
         content = json.dumps(wire(sdk, GOOD)).encode()
 
         async def script(connection: faulty.Connection) -> None:
             await connection.read()
-            await connection.answer(content[: int(cut * len(content))], length=len(content))
-
-        assert failure(connect(sdk, script)).kind == "connection"
-
-    def test_no_http_at_all(self, sdk: str, connect: Start) -> None:
-        async def script(connection: faulty.Connection) -> None:
-            await connection.read()
-            await connection.send(b"SSH-2.0-OpenSSH_9.9\r\n")
+            if cut is None:
+                await connection.send(b"SSH-2.0-OpenSSH_9.9\r\n")
+            else:
+                await connection.answer(content[: int(cut * len(content))], length=len(content))
 
         assert failure(connect(sdk, script)).kind == "connection"
 
@@ -368,10 +316,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("body", "said"),
         [
-            ({"detail": "not like this"}, "not like this"),
             ({"detail": [{"loc": ["body", "effort"], "msg": "Extra inputs"}]}, "body.effort: Extra inputs"),
             ({"message": {"detail": [{"msg": "no"}]}, "object": "error"}, "no"),
-            ({"error": "plain words"}, "plain words"),
             (b"<html>no</html>", "<html>no</html>"),
             ({"error": {"message": ["a", {"message": "b"}]}}, "a; b"),
             ({"error": {"message": 'key "sk-***" is "***"'}}, 'key "[key]" is "[key]"'),
@@ -386,12 +332,6 @@ class TestErrors:
         for status in (200, 400):
             failure(connect("chat", says({"error": {"message": "x*" * 10**6}}, status=status)))
         assert time.process_time() - started < 15
-
-    @pytest.mark.parametrize(
-        "after", ["1 Jan 99999999999 00:00:00", "Mon, 99 Xyz 2026", "-1e400", "0x10", "\x00", "1,2"]
-    )
-    def test_pauses_that_nobody_can_read(self, after: str) -> None:
-        assert status_fault(429, {"retry-after": after}, None).retry_after in (None, 0.0)
 
     @pytest.mark.parametrize("level", [5, 500, 900])
     def test_boxes_in_boxes(self, level: int) -> None:
@@ -415,12 +355,10 @@ class TestParameters:
         ("status", "error"),
         [
             (400, {"error": {"message": "'response_format' of type 'json_schema' is not supported with this model."}}),
-            (400, {"error": {"message": "Invalid parameter", "param": "response_format"}}),
             (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs"}]}),
             (404, {"error": {"message": "No endpoints found that support the parameters: response_format"}}),
             (500, {"error": {"message": "failed to parse grammar"}}),
             (400, {"error": {"message": "output_config.format: Extra inputs are not permitted"}}),
-            (400, {"error": {"message": "text.format: structured outputs are not supported"}}),
         ],
     )
     def test_a_schema_that_is_refused(
@@ -435,9 +373,7 @@ class TestParameters:
             reply = model.complete(QUESTION)
             assert (reply.text, reply.attempts, reply.faults) == (GOOD, 1, ())
         assert len(server.heads) == 4
-        told = [record.message for record in caplog.records if "schema" in record.message]
-        assert len(told) == 1
-        assert f"{model.name}: the server does not take the schema of a reply; it is left out from now on" in told[0]
+        assert sum("does not take the schema" in record.message for record in caplog.records) == 1
 
     @pytest.mark.parametrize("is_own", [False, True])
     def test_the_other_name_of_the_limit(
@@ -458,8 +394,7 @@ class TestParameters:
         model = connect("chat", self.refusing("chat", says_no))
         assert [model.complete(QUESTION).text for _ in range(2)] == [GOOD] * 2
         assert asked == [0, 500, 500]
-        told = [record.message for record in caplog.records if "in its place" in record.message]
-        assert told == [f"openai/any: the server does not take {first}; {second} is sent in its place from now on"]
+        assert sum(f"{second} is sent in its place" in record.message for record in caplog.records) == 1
 
     def test_a_server_that_takes_neither(self, connect: Start, server: FaultyServer) -> None:
         def says_no(body: dict[str, Any]) -> Any:
@@ -482,10 +417,100 @@ class TestParameters:
         assert "not for this model" in str(failure(model))
         assert len(server.heads) == 1
 
-    def test_everything_at_once(self, connect: Start, server: FaultyServer) -> None:
-        def says_no(body: dict[str, Any]) -> Any:
-            wrong = [name for name in ("response_format", "max_tokens", "temperature", "top_p") if name in body]
-            return {"error": {"message": f"Unknown parameter: {wrong[0]}"}} if wrong else None
 
-        assert connect("chat", self.refusing("chat", says_no)).complete(QUESTION).text == GOOD
-        assert len(server.heads) == 5
+# Good answers in odd forms.
+
+
+def read(connect: Start, api: str, script: Script, attempts: int = 1) -> Reply:
+    reply = connect(api, script, retries=3, backoff=0.001).complete(QUESTION)
+    assert reply.attempts == attempts, reply.faults
+    assert parse(reply.text, Game().view("FRANCE")).orders == ["A PAR H"]
+    return reply
+
+
+def body(api: str, text: str = GOOD, **changes: Any) -> dict[str, Any]:
+    return wire(api, [{"type": "text", "text": text}], **changes)
+
+
+RAW = {
+    "an invalid byte": lambda text: text.replace(b"PAR H", b"PAR H").replace(b'"any"', b'"a\xffny"'),
+    "an invalid byte in the text": lambda text: text.replace(b"{\\", b"\xff{\\"),
+    "a byte order mark": lambda text: b"\xef\xbb\xbf" + text,
+    "raw line breaks in a text": lambda text: text.replace(b"{\\", b"\n\t{\\"),
+    "keys that come twice": lambda text: text.replace(b'"model"', b'"model": null, "model"'),
+    "blanks to keep the connection": lambda text: b"\n \n" * 500 + text + b"\n\n",
+    "no number": lambda text: text.replace(b'"model"', b'"logprobs": NaN, "model"'),
+    "text in surrogates": lambda text: text.replace(b"{\\", b"\\ud83d\\ude00\\ud83d{\\"),
+}
+
+
+@pytest.mark.parametrize("name", RAW)
+def test_bytes_that_are_no_proper_json(connect: Start, api: str, name: str) -> None:
+    changed = RAW[name](json.dumps(body(api)).encode())
+    assert changed != json.dumps(body(api)).encode()
+    read(connect, api, says(changed))
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "a part in no list": {"message": {"content": {"type": "text", "text": GOOD}}},
+    "the piece of a stream": {"delta": {"content": GOOD}},
+    "the older completions": {"text": GOOD},
+    "an unknown end": {"message": {"content": GOOD}, "finish_reason": "eos"},
+    "no end": {"message": {"content": GOOD}, "finish_reason": None},
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms_of_a_choice(connect: Start, name: str) -> None:
+    changed = wire("chat", GOOD, choices=[{"index": 0, "finish_reason": "stop"} | FORMS[name]], model=None)
+    assert read(connect, "chat", says(changed)).model == ""
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "none", "identity"])
+def test_an_encoding_that_is_none(connect: Start, coding: str) -> None:
+    read(connect, "chat", says(body("chat"), headers=f"content-encoding: {coding}\r\n"))
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 203])
+def test_any_status_of_success(connect: Start, status: int) -> None:
+    read(connect, "chat", says(body("chat"), status=status))
+
+
+async def extended_chunks(connection: faulty.Connection) -> None:
+    """Chunks with extensions, and a trailer after the last."""
+    await connection.read()
+    content = json.dumps(body("chat")).encode()
+    await connection.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-time\r\n\r\n")
+    await connection.send(f"{len(content):x};signature=abc\r\n".encode() + content + b"\r\n0\r\nx-time: 3\r\n\r\n")
+
+
+def test_chunks_with_extensions_and_a_trailer(connect: Start) -> None:
+    read(connect, "chat", extended_chunks)
+
+
+BEFORE: dict[str, tuple[int, Any, str]] = {
+    "408": (408, {}, ""),
+    "425": (425, {}, ""),
+    "429 until a date": (429, {}, f"retry-after: {formatdate(time.time() - 5, usegmt=True)}\r\n"),
+    "an error with 200": (200, {"error": {"message": "try again", "code": 503}}, ""),
+    "no choices": (200, {"model": "any", "choices": [], "usage": faulty.USAGE["chat"]}, ""),
+    "null": (200, b"null", ""),
+    "half of a gzip": (200, gzip.compress(json.dumps(body("chat")).encode())[:-30], "content-encoding: gzip\r\n"),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_a_good_answer_after_a_bad_one(connect: Start, name: str) -> None:
+    status, content, headers = BEFORE[name]
+    good = says(body("chat"))
+    asked: list[None] = []
+
+    async def script(connection: faulty.Connection) -> None:
+        asked.append(None)
+        if len(asked) > 1:
+            await good(connection)
+            return
+        await connection.read()
+        await connection.answer(content, status, f"connection: close\r\n{headers}")
+
+    read(connect, "chat", script, attempts=2)

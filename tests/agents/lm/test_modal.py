@@ -77,10 +77,8 @@ def test_a_long_formula_is_shown_in_part() -> None:
     ("actions", "program"),
     [
         ("formula", "[]X(me)"),
-        ("formula", "fairbot"),
         ("formula", " □X(me) "),
         ("library", "FairBot"),
-        ("library", "[]X(me)"),
         ("tokens", "[]X(me)"),
     ],
 )
@@ -98,7 +96,6 @@ def test_programs_that_are_read(actions: str, program: str, form: str) -> None:
     [
         ("formula", '{"program": "X(me)"}', ["program"]),
         ("formula", '{"program": "[]X(NoSuchBot)"}', ["program"]),
-        ("formula", '{"program": ""}', ["program"]),
         ("formula", '{"program": "[]X(m', ["truncated", "program"]),
         ("formula", '{"reasoning": "only"}', ["program"]),
         ("formula", "[]X(me)", ["no object"]),
@@ -108,7 +105,6 @@ def test_programs_that_are_read(actions: str, program: str, form: str) -> None:
             '{"program": "[](X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me))"}',
             ["program"],
         ),
-        ("tokens", '{"program": "[]X(JustBot)"}', ["program"]),
     ],
 )
 def test_programs_that_are_lost(actions: str, text: str, kinds: list[str]) -> None:

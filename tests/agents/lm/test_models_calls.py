@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, ModelError
-from agents.lm.models import Block, Model, Reply, Request
+from agents.lm.models import Model, Reply, Request
 from agents.lm.models.limits import Clock
 from agents.lm.models.providers.connection import fair_timeout
 from agents.lm.models.providers.faults import status_fault
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
-from agents.lm.stub import server as stub_module
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
@@ -67,34 +66,10 @@ class TestReplies:
         reply = ask(connect(api, "fail-refusal"), question)
         assert (reply.finish, reply.text) == ("refusal", "I would rather not.")
 
-    def test_free_text(self, api: str, connect: Connect, ask: Ask) -> None:
-        reply = ask(connect(api), Request((), (Block("What was said?"),)))
-        assert reply.text.endswith(".")
-
     def test_half_a_surrogate_pair_cannot_get_in(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
         with StubServer(reply=lambda asked: "peace \ud83d and \ud83d\ude00 joy") as server:
             url = server.url if api == "messages" else f"{server.url}/v1"
             assert ask(connect(api, base_url=url), question).text == "peace \ufffd and \U0001f600 joy"
-
-    def test_a_server_that_tells_no_usage(
-        self,
-        api: str,
-        connect: Connect,
-        ask: Ask,
-        question: Request,
-        monkeypatch: pytest.MonkeyPatch,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
-        write = stub_module.write
-        monkeypatch.setattr(stub_module, "write", lambda *told: write(*told) | {"usage": None})
-        model = connect(api)
-        replies = [ask(model, question), ask(model, question)]
-        most = len(question.prompt.encode()) + len(json.dumps(question.schema)) + 100
-        assert [reply.usage.input_tokens for reply in replies] == [most] * 2
-        assert model.budget.spent == replies[0].usage + replies[1].usage
-        assert [record.message for record in caplog.records if "no plausible usage" in record.message] == [
-            f"{model.name}: its server reports no plausible usage; every byte is counted as a token, too many"
-        ]
 
 
 class TestFaultsThatPass:
@@ -128,22 +103,14 @@ class TestFaultsThatPass:
     ) -> None:
         error = failure(ask, connect(api, f"fail-{fault}"), question)
         assert error.faults == (PASSING[fault],) * 3
+        assert fault != "empty" or error.usage.input_tokens == 3 * -(-len(question.prompt) // 4)
         assert len(stub.requests) == 3
 
     def test_the_log_tells(self, connect: Connect, question: Request, caplog: pytest.LogCaptureFixture) -> None:
-        caplog.set_level("INFO", "agents.lm.models.providers.remote_model")
         failure(RemoteModel.complete, connect("chat", "fail-503", retries=1), question)
-        said = "openai/fail-503: server: HTTP 503: stub fault 503; you sent no key; try"
-        told = [
-            (record.levelname, record.message) for record in caplog.records if record.name.endswith(".remote_model")
-        ]
-        assert told == [("WARNING", f"{said} 1, asked again in 1 s"), ("WARNING", f"{said} 2, given up")]
-
-    def test_what_empty_answers_have_used_counts(self, api: str, connect: Connect, question: Request) -> None:
-        model = connect(api, "fail-empty")
-        error = failure(RemoteModel.complete, model, question)
-        assert error.usage.input_tokens == 3 * -(-len(question.prompt) // 4)
-        assert model.budget.spent == error.usage
+        first, second = [record.message for record in caplog.records if "HTTP 503" in record.message]
+        assert first.endswith("try 1, asked again in 1 s")
+        assert second.endswith("try 2, given up")
 
     def test_every_kind_of_fault_is_known(self) -> None:
         assert {*PASSING.values(), *FINAL.values(), *ENDING.values(), "timeout", "unreachable"} == set(FAULT_KINDS)
@@ -172,13 +139,6 @@ class TestTimeouts:
         error = failure(ask, model, question)
         assert error.faults == ("timeout", "timeout")
         assert "0.1 s" in str(error)
-
-    def test_an_answer_byte_by_byte(self, sdk: str, connect: Connect, ask: Ask, question: Request) -> None:
-        """Each byte is in time; the whole of them would take half a minute."""
-        started = time.monotonic()
-        error = failure(ask, connect(sdk, "fail-slow", timeout=0.2, retries=0, clock=Clock()), question)
-        assert error.kind == "timeout"
-        assert time.monotonic() - started < 5
 
     @pytest.mark.slow
     def test_it_passes(self, sdk: str, connect: Connect, ask: Ask, question: Request, stub: StubServer) -> None:
@@ -286,25 +246,6 @@ class TestAtOnce:
 
         assert asyncio.run(main()).attempts == 1
         assert model.budget.spent.tokens > 0
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("own_limit", [None, 3])
-    def test_there_is_room_for_all_games_that_play_at_once(
-        self, own_limit: int | None, connect: Connect, question: Request, stub: StubServer
-    ) -> None:
-        stub.latency = 0.5
-        model = connect("chat", max_concurrent=own_limit, clock=Clock())
-        model.expect(136)
-        number = 10 if own_limit else 140
-
-        async def main() -> None:
-            await asyncio.gather(*(model.acomplete(question) for _ in range(number)))
-            await model.aclose()
-
-        asyncio.run(main())
-        assert len(stub.requests) == number
-        assert stub.peak <= (own_limit or 136)
-        assert own_limit or stub.peak > 128
 
 
 class TestProxies:

@@ -42,13 +42,6 @@ class TestScript:
 
 
 class TestGate:
-    def test_it_only_widens(self) -> None:
-        """Whatever comes after: a run of one game does not take places from a run of many."""
-        gate = Gate(2)
-        for places, free in ((5, 5), (3, 5), (5, 5), (6, 6)):
-            gate.widen(places)
-            assert gate._free == free
-
     def test_first_come_first_served(self) -> None:
         gate, sequence = Gate(1), []
         threads = []

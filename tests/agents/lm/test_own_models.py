@@ -13,7 +13,7 @@ import evaluation
 from agents.asking import Question
 from agents.lm import LMPolicy
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
-from agents.lm.models import NO_USAGE, Block, Model, Reply, Request, ScriptedModel, Usage
+from agents.lm.models import NO_USAGE, Block, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.prices import Price
@@ -74,15 +74,11 @@ def test_a_game(kind: type[Mine], simultaneous: bool) -> None:
     assert entry["output_tokens"] > 0
 
 
-@pytest.mark.parametrize("name", ["mine/large", "mine"])
-def test_any_free_name(name: str) -> None:
-    assert agents.make(f"lm:{name}", SharedModels(own={name: Mine()})).model.name == "mine-1"
-
-
 @pytest.mark.parametrize("name", ["herd/small", "herd"])  # no other test has a provider of this name
 def test_as_a_summariser(name: str) -> None:
     spec = f"lm:scripted/stub,summariser={name}"
     assert agents.make(spec, SharedModels(own={name: Mine()})).summariser.name == "mine-1"
+    assert agents.make(f"lm:{name}", SharedModels(own={name: Mine()})).model.name == "mine-1"
     assert agents.canonical(spec) == spec
     with pytest.raises(UnknownAgentError, match="model 'herd"):
         agents.make(spec)
@@ -103,12 +99,6 @@ def test_what_is_no_model(model: Any) -> None:
 def test_a_name_that_nobody_has_given() -> None:
     with pytest.raises(UnknownAgentError, match=r"model 'mine': .* in Python your own, too: models="):
         evaluation.self_play("lm:mine", games=1, rules=RULES)
-
-
-def test_a_model_of_ours_is_taken_as_it_is() -> None:
-    model = ScriptedModel(["x"])
-    assert as_model(model) is model
-    assert isinstance(AdaptedModel(Mine()), Model)
 
 
 class TestIdentity:
@@ -212,30 +202,18 @@ class TestErrors:
             evaluation.self_play("lm:mine", games=8, workers=4, rules=RULES, simultaneous=True, models={"mine": model})
         assert model.asked <= 28
 
-    @pytest.mark.parametrize("said", [None, 5, b"x", ["x"]])
-    def test_an_answer_of_another_kind(self, said: Any) -> None:
-        class Odd(Mine):
-            async def complete(self, request: Request) -> Any:
-                return said
-
-        with pytest.raises(ConfigError, match="give a text or a Reply"):
-            AdaptedModel(Odd()).complete(QUESTION)
-
     @pytest.mark.parametrize(
         ("said", "fault"),
         [
+            (None, "give a text or a Reply"),
+            (b"x", "give a text or a Reply"),
             (Reply(None), "text None"),  # type: ignore[arg-type]
-            (Reply("x", model=5), "model 5"),  # type: ignore[arg-type]
             (Reply("x", finish="done"), "finish 'done': give one of stop"),  # type: ignore[arg-type]
-            (Reply("x", faults=["server"]), "faults"),  # type: ignore[arg-type]
             (Reply("x", {"input_tokens": 5}), "give a Usage"),  # type: ignore[arg-type]
             (Reply("x", Usage(-1, 0, 0, None)), "input_tokens -1: give a whole number from 0"),
-            (Reply("x", Usage(5, 6, 0, None)), "cached_tokens 6: they are part of the input_tokens, 5"),
-            (Reply("x", Usage(5, 0, 2.5, None)), "output_tokens 2.5"),  # type: ignore[arg-type]
-            (Reply("x", Usage(5, 0, 2, float("nan"))), "dollars nan"),
         ],
     )
-    def test_a_reply_with_wrong_values(self, said: Reply, fault: str) -> None:
+    def test_an_answer_of_another_kind_or_with_wrong_values(self, said: Any, fault: str) -> None:
         class Odd(Mine):
             async def complete(self, request: Request) -> Any:
                 return said

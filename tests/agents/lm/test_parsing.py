@@ -53,30 +53,17 @@ def kinds(parsed: Parsed) -> list[str]:
 
 
 SPRING = [
-    ("A PAR - BUR", "A PAR - BUR"),
-    ("  a par   -  bur ", "A PAR - BUR"),
-    ("a par->bur", "A PAR - BUR"),
-    ("A PAR --> BUR.", "A PAR - BUR"),
     ("A PAR → BUR", "A PAR - BUR"),
     ("A PAR \u2013 BUR", "A PAR - BUR"),
-    ("PAR-BUR", "A PAR - BUR"),
-    ("Paris to Burgundy", "A PAR - BUR"),
-    ("Army Paris moves to Burgundy", "A PAR - BUR"),
     ("MOVE A PAR TO BUR", "A PAR - BUR"),
     ("1. A PAR - BUR", "A PAR - BUR"),
     ("* A PAR - BUR (before Germany does)", "A PAR - BUR"),
     ("France: A PAR - BUR", "A PAR - BUR"),
     ("'A PAR - BUR'", "A PAR - BUR"),
-    ("A PAR HOLD", "A PAR H"),
-    ("Paris holds", "A PAR H"),
     ("HOLD A PAR", "A PAR H"),
     ("- A PAR H", "A PAR H"),
-    ("F Brest - English Channel", "F BRE - ENG"),
     ("F BRE - Mid-Atlantic Ocean", "F BRE - MAO"),
     ("fleet brest -> mid atlantic ocean", "F BRE - MAO"),
-    ("A MAR SUPPORTS A PAR - BUR", "A MAR S A PAR - BUR"),
-    ("A MAR support Army Paris to Burgundy", "A MAR S A PAR - BUR"),
-    ("MAR S PAR - BUR", "A MAR S A PAR - BUR"),
     ("A MAR S BRE - GAS", "A MAR S F BRE - GAS"),
     ("A MAR S GERMANY A MUN - BUR", "A MAR S A MUN - BUR"),
 ]
@@ -88,29 +75,15 @@ def test_spellings_in_spring() -> None:
 
 
 COASTS_AND_CONVOYS = [
-    ("F MAO - SPA/NC", "F MAO - SPA/NC"),
     ("F MAO - SPA(NC)", "F MAO - SPA/NC"),
-    ("F MAO - SPA (nc)", "F MAO - SPA/NC"),
-    ("F MAO - SPA NC", "F MAO - SPA/NC"),
     ("F MAO - Spain/N", "F MAO - SPA/NC"),
-    ("F MAO - Spain (north coast)", "F MAO - SPA/NC"),
-    ("F MAO - Spain northern coast", "F MAO - SPA/NC"),
     ("F LYO - SPA", "F LYO - SPA/SC"),
-    ("F STP - BOT", "F STP/SC - BOT"),
-    ("F St. Petersburg (SC) - Gulf of Bothnia", "F STP/SC - BOT"),
     ("STP H", "F STP/SC H"),
     ("F STP/NC - BOT", "F STP/SC - BOT"),
-    ("F MAO S A SPA", "F MAO S A SPA"),
     ("F MAO S A SPA H", "F MAO S A SPA"),
-    ("F MAO SUPPORTS SPA HOLD", "F MAO S A SPA"),
-    ("F ENG C A BRE - WAL", "F ENG C A BRE - WAL"),
-    ("F ENG CONVOYS A BRE TO WAL", "F ENG C A BRE - WAL"),
-    ("English Channel convoys Brest to Wales", "F ENG C A BRE - WAL"),
     ("A BRE - WAL VIA CONVOY", "A BRE - WAL VIA"),
     ("A BRE - ENG - WAL", "A BRE - WAL VIA"),
     ("A BRE - WAL", "A BRE - WAL VIA"),
-    ("A BRE - GAS", "A BRE - GAS"),
-    ("A BRE - GAS VIA", "A BRE - GAS VIA"),
     ("F MAO S F LYO - SPA", "F MAO S F LYO - SPA"),
 ]
 
@@ -121,21 +94,13 @@ def test_spellings_of_coasts_and_convoys() -> None:
 
 
 RETREATS_AND_WINTER = [
-    (retreats, "A GAS R PAR", "A GAS R PAR"),
-    (retreats, "A GAS RETREATS TO PARIS", "A GAS R PAR"),
     (retreats, "RETREAT A GAS TO PAR", "A GAS R PAR"),
-    (retreats, "GAS R BUR", "A GAS R BUR"),
     (retreats, "F WES R SPA", "F WES R SPA/SC"),
-    (retreats, "A GAS DISBAND", "A GAS D"),
     (retreats, "DISBAND F WES", "F WES D"),
-    (winter, "A PAR B", "A PAR B"),
-    (winter, "BUILD A PAR", "A PAR B"),
     (winter, "Build fleet in Brest", "F BRE B"),
     (winter, "B F MAR", "F MAR B"),
     (winter, "PAR BUILD", "A PAR B"),
-    (winter, "DISBAND F MAO", "F MAO D"),
     (winter, "remove the army in Spain", "A SPA D"),
-    (winter, "GIVE ENGLAND", "GIVE ENGLAND"),
     (winter, "give 1 WP to England", "GIVE ENGLAND"),
 ]
 
@@ -177,26 +142,18 @@ def test_every_legal_order_in_other_words(view: Callable[[], View], style: int) 
 
 PARIS = ["A PAR - BUR"]
 NESTED = [
-    ([{"unit": "A PAR", "action": "MOVE", "to": "BUR"}], PARIS),
     ([{"unit": "A PAR", "from": "PAR", "action": "MOVE", "to": "BUR"}], PARIS),
     ([{"unit": {"type": "A", "location": "PAR"}, "action": "MOVE", "to": "BUR"}], PARIS),
-    ([{"unit": "A PAR", "order": "- BUR", "reason": "take it"}], PARIS),
     ([{"unit": "A PAR", "order": "- BUR", "reason": "A MAR H"}], PARIS),
-    ([{"A PAR": {"action": "move", "to": "BUR"}}], PARIS),
     ([{"A PAR": "- BUR", "reason": "take it"}], PARIS),
     ([{"order": {"unit": "A PAR", "action": "move", "to": "BUR"}}], PARIS),
     ([{"name": "submit_order", "arguments": {"unit": "A PAR", "action": "MOVE", "to": "BUR"}}], PARIS),
-    ({"A PAR": {"action": "move", "target": "BUR"}}, PARIS),
     ({"A PAR": {"order": "A PAR - BUR", "reason": "take it"}}, PARIS),
-    ({"A PAR": {"order": "A PAR - BUR", "priority": 1}}, PARIS),
     ({"FRANCE": {"A PAR": {"action": "move", "target": "BUR"}}}, PARIS),
-    ({"unit": "A PAR", "action": "move", "to": "BUR"}, PARIS),
     ({"1": {"unit": "A PAR", "action": "move", "to": "BUR"}}, PARIS),
     ({"A PAR": {"type": "hold", "comment": "wait for Germany, then go"}}, ["A PAR H"]),
-    ({"A PAR": {"action": "support", "target": "A MAR - BUR"}}, ["A PAR S A MAR - BUR"]),
     ([{"unit": "A PAR", "action": "support", "target": "A MAR - BUR"}], ["A PAR S A MAR - BUR"]),
     ([{"first": "A PAR - BUR", "second": "A MAR H"}], ["A PAR - BUR", "A MAR H"]),
-    ({"1": "A PAR - BUR", "2": "A MAR H"}, ["A PAR - BUR", "A MAR H"]),
 ]
 
 
@@ -208,10 +165,8 @@ def test_orders_as_objects_are_read_however_they_are_nested() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"GIVE": ["GIVE ENGLAND", "GIVE ENGLAND"]},
         {"GIVE": "2 ENGLAND"},
         {"GIVE": ["ENGLAND", "England"]},
-        {"GIVE": {"ENGLAND": 2}},
         {"GIVE": {"to": "ENGLAND", "points": 2, "reason": "for peace with ITALY"}},
         [{"action": "give", "to": "ENGLAND", "points": 2}],
     ],
@@ -226,38 +181,24 @@ def test_a_number_of_gifts_that_is_cut_off_gives_nothing() -> None:
     assert (parsed.orders, kinds(parsed)) == ([], ["truncated", "order syntax"])
 
 
-def test_an_object_for_another_power_is_lost_once() -> None:
-    assert kinds(parse('{"orders": {"A MUN": {"action": "move", "target": "BUR"}}}', OPENING)) == ["order of others"]
-
-
 # What is lost.
 
 
 LOST = [
     (lambda: OPENING, "A MUN H", "order of others"),
-    (lambda: OPENING, "GERMANY: A MUN H", "order of others"),
-    (lambda: OPENING, "A GAS H", "order not legal"),
     (lambda: OPENING, "F PAR - BUR", "order not legal"),
     (lambda: OPENING, "A PAR - MOS", "order not legal"),
-    (lambda: OPENING, "A PAR D", "order not legal"),
-    (lambda: OPENING, "BUILD A PAR", "order not legal"),
     (lambda: OPENING, "GIVE GERMANY", "order not legal"),
     (lambda: OPENING, "A PAR - XYZ", "order syntax"),
-    (lambda: OPENING, "A PAR", "order syntax"),
-    (lambda: OPENING, "hold everything", "order syntax"),
     (lambda: OPENING, "A PAR - BUR S A MAR", "order syntax"),
     (lambda: OPENING, "A PAR - BUR" + " " * 300 + "!", "order syntax"),
     (fall, "F MAO - SPA", "order unclear"),
     (fall, "F LYO - SPA/NC", "order coast"),
-    (fall, "F STP/NC - BAR", "order not legal"),
     (fall, "A BRE - PAR VIA", "order not legal"),
     (winter, "BRE B", "order unclear"),
     (winter, "GIVE FRANCE", "order not legal"),
     (winter, "GIVE", "order syntax"),
-    (winter, "GIVE ENGLAND ITALY", "order syntax"),
-    (winter, "A BUR B", "order not legal"),
     (retreats, "A GAS - PAR", "order not legal"),
-    (retreats, "A SER D", "order of others"),
 ]
 
 
@@ -279,6 +220,8 @@ def test_one_loss_leaves_the_other_orders() -> None:
     assert parsed.orders == ["A PAR - BUR", "A MAR - SPA"]
     assert parsed.messages == [("ITALY", "hi")]
     assert kinds(parsed) == ["order of others", "order syntax", "order not legal", "recipient"]
+    parsed = parse('{"orders": {"FRANCE": ["A PAR H"], "GERMANY": {"A MUN": {"action": "hold"}}}}', OPENING)
+    assert (parsed.orders, kinds(parsed)) == (["A PAR H"], ["order of others"])
 
 
 def test_of_two_orders_for_a_unit_the_first_legal_one_counts() -> None:
@@ -322,16 +265,11 @@ def wrong_messages(cases: list[Any], view: View) -> list[Any]:
 
 
 MESSAGES = [
-    ({"GERMANY": "hi"}, [("GERMANY", "hi")], []),
     ({" germany ": "hi"}, [("GERMANY", "hi")], []),
-    ({"ALL": "hi"}, [("GLOBAL", "hi")], []),
     ({"everyone": "a", "GLOBAL": "b"}, [("GLOBAL", "a\nb")], []),
     ({"GERMANY": "", "ITALY": None, "RUSSIA": "  "}, [], []),
     ({"GERMANY, ITALY": "hi"}, [("GERMANY", "hi"), ("ITALY", "hi")], []),
-    ({"England and Italy": "hi"}, [("ENGLAND", "hi"), ("ITALY", "hi")], []),
     ({"GERMANY/Prussia": "hi"}, [("GERMANY", "hi")], ["recipient"]),
-    ({"GERMANY": ["a", "b"]}, [("GERMANY", "a\nb")], []),
-    ({"GERMANY": {"text": "hi"}}, [("GERMANY", "hi")], []),
     ({"GERMANY": {"text": "hi", "reason": "to deceive them"}}, [("GERMANY", "hi")], []),
     ({"GERMANY": [{"text": "hi", "tone": "false"}], "reasoning": "to deceive them"}, [("GERMANY", "hi")], []),
     (
@@ -339,18 +277,13 @@ MESSAGES = [
         [("GERMANY", "hi"), ("ITALY", "ho")],
         [],
     ),
-    ({"list": [{"to": "GERMANY", "text": "hi", "why": "to deceive them"}]}, [("GERMANY", "hi")], []),
     ({"GERMANY": 7}, [("GERMANY", "7")], []),
-    ([{"to": "GERMANY", "text": "hi"}], [("GERMANY", "hi")], []),
     ([{"recipient": ["GERMANY", "ITALY"], "message": "hi"}], [("GERMANY", "hi"), ("ITALY", "hi")], []),
     ([{"GERMANY": "a"}, {"GERMANY": "b"}], [("GERMANY", "a\nb")], []),
     ({"to": "GERMANY", "content": "hi"}, [("GERMANY", "hi")], []),
     ({"FRANCE": "hi"}, [], ["message to itself"]),
     ({"PRUSSIA": "hi", "": "hi"}, [], ["recipient", "recipient"]),
-    ({"x" * 300: "hi"}, [], ["recipient"]),
     (["hi", 3], [], ["field", "field"]),
-    ("hi", [], ["field"]),
-    ("", [], []),
     (None, [], []),
     ({"GERMANY": "x" * 5000}, [("GERMANY", "x" * MAX_MESSAGE_LENGTH)], ["message too long"]),
     ({"GERMANY": "\ud800!"}, [("GERMANY", "\ufffd!")], ["message text"]),
@@ -365,16 +298,12 @@ ACCEPTED, REFUSED = [("GERMANY", "accept")], [("GLOBAL", "refuse")]
 
 
 MESSAGES_OF_WORDS = [
-    ({"GERMANY": "accept"}, ACCEPTED, []),
     ({"GERMANY": "  Propose \n PEACE . "}, [("GERMANY", "propose peace")], []),
-    ({"GERMANY": "Ask for support."}, [("GERMANY", "ask for support")], []),
     ({"GERMANY": "", "ITALY": None}, [], []),
     ({"ALL": "refuse", "Italy and Russia": "accept"}, [*REFUSED, ("ITALY", "accept"), ("RUSSIA", "accept")], []),
     ({"GERMANY": "accept.."}, [], ["word"]),
-    ({"GERMANY": "I accept"}, [], ["word"]),
     ({"GERMANY": 4}, [], ["word"]),
     ({"GERMANY": "accept\nrefuse"}, [], ["word"]),
-    ({"GERMANY": "propose demilitarization"}, [], ["word"]),
     ({"GERMANY": ["accept", "refuse"]}, ACCEPTED, ["second word"]),
     ([{"GERMANY": "hi"}, {"GERMANY": "accept"}, {"GERMANY": "Accept"}], ACCEPTED, ["word", "second word"]),
     ({"FRANCE": "accept", "PRUSSIA": "accept"}, [], ["message to itself", "recipient"]),
@@ -427,17 +356,13 @@ def test_a_proper_reply() -> None:
 @pytest.mark.parametrize(
     ("form", "lost"),
     [
-        ("\n\n {} \n", []),
         ("```json\n{}\n```", []),
         ("Here is my reply:\n```\n{}\n```\nGood luck to me!", ["prose"]),
-        ("I think {{so}}. {}", ["prose"]),
         ("I think {{it's}} odd. {}", ["prose"]),
         ("{{{}}}", ["prose"]),
         ('{{"reply": {}}}', []),
         ("[{}]", ["prose"]),
-        ("{},", ["prose"]),
         ('{{"orders": ["A PAR H"], "messages": {{}}}} No, better: {}', ["prose", "several objects"]),
-        ("An open brace {{ before. {}", ["prose"]),
         ("An open brace {{ it's odd. {}", ["prose"]),
     ],
 )
@@ -452,7 +377,6 @@ def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
     "text",
     [
         '{"orders": ["A PAR - BUR", "A MAR H",], "messages": {"ITALY": "hi",},}',
-        "{'orders': ['A PAR - BUR', 'A MAR H'], 'messages': {'ITALY': 'hi'}}",
         "{orders: ['A PAR - BUR', 'A MAR H'], messages: {ITALY: 'hi'}}",
         '{"orders": ["A PAR - BUR" "A MAR H"] "messages": {"ITALY": "hi"}}',
         '{"orders": [A PAR - BUR, A MAR H], "messages": {"ITALY": hi}}',
@@ -460,7 +384,6 @@ def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
         "{_orders^: [_A PAR - BUR^, _A MAR H^], _messages^: {_ITALY^: _hi^}}".translate({95: 0x201C, 94: 0x201D}),
         '{"orders": ["A PAR - BUR", "A MAR H", "messages": {"ITALY": "hi"}}',
         '{"orders" = ["A PAR - BUR", "A MAR H"]; "messages" => {"ITALY": "hi"}}',
-        '{"orders": ["A PAR - BUR", "A MAR H"]], "messages": {"ITALY": "hi"}}',
         "{'ORDERS': 'A PAR - BUR; A MAR H', 'Messages': [{'to': 'ITALY', 'text': 'hi'}]}",
     ],
 )
@@ -488,22 +411,15 @@ DRAFT = '{"orders": ["A PAR H"], "messages": {"ENGLAND": "DRAFT", "GLOBAL": "DRA
 
 CUT_OFF = [
     (DRAFT + ' Better: {"orders": ["A MAR H"]}', ["A MAR H"]),  # the last object says nothing
-    (DRAFT + ' Better: {"reasoning": "not so"}', []),
     (f'{{"draft": {DRAFT}, "final": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
     (f'{{"thinking": {DRAFT}}}', []),
     (f'{{"thoughts": [{DRAFT}], "reply": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
     (f'{{"reply": {{"orders": ["A MAR H"]}}, "analysis": {DRAFT}}}', ["A MAR H"]),
     (DRAFT + ' Better: {"orders": ["A MAR H"], "mess', ["A MAR H"]),  # the last object is cut off
-    (DRAFT + ' Better: {"orders": ["A MAR H"', ["A MAR H"]),
     (DRAFT + ' Better: {"ord', []),
-    (DRAFT + " Better: {", []),
-    (DRAFT + ' Better: {"reas' + "s" * 99, []),
     (DRAFT + ' Better: {"reasoning""', []),
     (DRAFT + " Better: </thi", []),
-    (DRAFT + " Better: <|end_of", []),
     (f'{{"draft": {DRAFT}, "fin', ["A PAR H"]),
-    (f'{{"draft": {DRAFT}', ["A PAR H"]),
-    (DRAFT[:-1], ["A PAR H"]),
     (DRAFT[:-2], ["A PAR H"]),
     (DRAFT.replace("{", "{'x': 1, ", 1)[:-1], ["A PAR H"]),
     ('{"messages": {"ENGLAND": "DRAFT"}, "orders": ["A MAR H"], "messages": {"ITALY": "', ["A MAR H"]),
@@ -519,10 +435,8 @@ def test_a_draft_or_what_is_cut_off_is_never_sent() -> None:
     ("behind", "orders"),
     [
         ("", ["A PAR H"]),
-        ("\n \n", ["A PAR H"]),
         ("\n```", ["A PAR H"]),
         (" But then", []),
-        (" {", []),
         (' {"a": 1}', []),
     ],
 )
@@ -564,7 +478,6 @@ def test_the_example_of_the_prompt_is_no_reply() -> None:
     [
         ('"He said "peace" to me"', 'He said "peace" to me'),
         ("'I won't'", "I won't"),
-        ('"two\nlines"', "two\nlines"),
         ('"a\\qb \\u00e9 \\ud83d\\ude42 \\u12"', "aqb é 🙂 12"),
         ('"no", he said"', 'no", he said'),
     ],
@@ -578,11 +491,8 @@ def test_quotation_marks_inside_texts(value: str, expected: str) -> None:
     "orders",
     [
         {"A PAR": "A PAR - BUR", "A MAR": "- SPA"},
-        {"PAR": "- BUR", "Marseilles": "to Spain"},
-        {"FRANCE": ["A PAR - BUR", "A MAR - SPA"]},
         {"FRANCE": {"A PAR": "BUR", "A MAR": "A MAR - SPA"}, "x": []},
         [{"unit": "A PAR", "order": "A PAR - BUR"}, {"unit": "A MAR", "action": "move", "target": "SPA"}],
-        [{"A PAR": "- BUR"}, {"A MAR": "- SPA"}],
         [["A PAR - BUR"], ["A MAR - SPA"]],
         "A PAR - BUR\nA MAR - SPA",
         "A PAR - BUR, A MAR - SPA (or, if you like, not)",
@@ -591,12 +501,6 @@ def test_quotation_marks_inside_texts(value: str, expected: str) -> None:
 def test_forms_of_orders(orders: Any) -> None:
     parsed = parse(json.dumps({"orders": orders}), OPENING)
     assert (parsed.orders, parsed.losses) == (["A PAR - BUR", "A MAR - SPA"], [])
-
-
-def test_orders_for_others_are_lost() -> None:
-    parsed = parse('{"orders": {"FRANCE": ["A PAR H"], "GERMANY": ["A MUN H"], "ITALY": []}}', OPENING)
-    assert parsed.orders == ["A PAR H"]
-    assert kinds(parsed) == ["order of others", "order of others"]
 
 
 @pytest.mark.parametrize(
@@ -645,14 +549,11 @@ CODED = json.dumps(SHORT)
     "text",
     [
         json.dumps(CODED),
-        f"```json\n{json.dumps(CODED)}\n```",
-        json.dumps({"arguments": CODED}),
         json.dumps({"name": "reply", "arguments": SHORT}),
         json.dumps([{"type": "function", "function": {"name": "reply", "arguments": CODED}}]),
         json.dumps({key: part if isinstance(part, str) else json.dumps(part) for key, part in SHORT.items()}),
         json.dumps({"orders": json.dumps(["A PAR - BUR"]), "messages": json.dumps({"ITALY": "Hi"})}),
         f"<tool_call>\n{json.dumps({'name': 'reply', 'arguments': CODED})}\n</tool_call>",
-        f"<tool_call>\n{json.dumps({'name': 'reply', 'arguments': SHORT})}\n</tool_call>",
         f"[TOOL_CALLS]reply{CODED}",
         f"[TOOL_CALLS][{json.dumps({'name': 'reply', 'arguments': SHORT})}]",
         f"<|python_tag|>{json.dumps({'name': 'reply', 'parameters': SHORT})}",

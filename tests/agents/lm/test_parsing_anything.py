@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,6 @@ from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.fields import FORM_LOSSES, MAX_LOSSES, MAX_REPLY, MESSAGE_LOSSES, ORDER_LOSSES
 from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, object_schema, parse, reply_schema
 from agents.lm.reading.repair import find_objects
-from agents.lm.stub.replies import Instance
 from welfare_env import Game, Rules, View
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, check_message
 
@@ -113,27 +111,7 @@ def test_the_reader_reads_what_json_reads(text: str) -> None:
 HUGE = 10 * MAX_REPLY
 OPENINGS = ("", '{"orders":["', '{"orders":[', '{"messages":{"')
 UNITS = (
-    *(
-        "x",
-        " ",
-        "\n",
-        "{",
-        "[",
-        "(",
-        "(,",
-        '"',
-        '{"',
-        "{/*,",
-        "{'a' ",
-        '" ',
-        '", ',
-        "\\",
-        "{a ",
-        "a:",
-        ":",
-        "{},",
-        "[],",
-    ),
+    *("x", " ", "\n", "{", "[", "(", '"', '{"', "{/*,", "{'a' ", '", ', "\\", "a:", "{},", "[],"),
     *("/*", "//\n", "-", "\\ud800", "\u201c", '{"orders":', '{"orders":[', '["a":', '"a":"', "A PAR H,"),
     *('"A PAR H",', '{"A PAR":"H"},', '"GERMANY":"x",', "ITALY and ", "GIVE 9 ", "A PAR - "),
 )
@@ -226,12 +204,3 @@ def test_the_schema_fits_the_player() -> None:
 def test_the_schema_of_a_game_of_words_has_them() -> None:
     said = reply_schema(WORDS)["properties"]["messages"]["properties"]
     assert said == {name: {"type": "string", "enum": ["", *TOKENS]} for name in WORDS.recipients}
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_what_a_schema_allows_is_understood(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    for view in VIEWS:
-        schema = reply_schema(view)
-        parsed = parse(json.dumps(Instance(schema, rng).make(schema)), view)
-        assert kinds(parsed) == []

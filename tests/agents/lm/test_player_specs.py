@@ -10,7 +10,6 @@ from agents.lm.player import LMPolicy
 from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.parts import Ablation, Addition
-from agents.specs import read
 from welfare_env import UnknownAgentError
 
 FULL = (
@@ -65,27 +64,11 @@ def test_summarisers():
         (FULL, FULL),
         ("lm: openai/x , temperature = 1 ", "lm:openai/x,temperature=1.0"),
         ("(lm:openai/x,ablate=no_examples+no_tradeoff)", "lm:openai/x,ablate=no_tradeoff+no_examples"),
-        ("exploiter:nice=(lm:openai/x),attack=dove", "exploiter:nice=(lm:openai/x),attack=dove"),
-        ("lm:openai/vendor/model:free,api=chat,max_tokens=9", "lm:openai/vendor/model:free,max_tokens=9,api=chat"),
     ],
 )
 def test_canonical_specs(spec, canonical):
     assert agents.canonical(spec) == canonical
     assert agents.canonical(canonical) == canonical
-
-
-@pytest.mark.parametrize(
-    ("spec", "asks"),
-    [
-        ("lm:openai/x", True),
-        ("exploiter:nice=(lm:openai/x),attack=dumbbot", True),
-        ("exploiter:nice=dove,attack=(exploiter:nice=dove,attack=(lm:a/b))", True),
-        ("dove", False),
-        ("import:film.MyPolicy", False),
-    ],
-)
-def test_which_specs_ask_language_models(spec, asks):
-    assert bool(read(spec).models) == asks
 
 
 def test_players_share_a_model_and_its_limits():
@@ -102,9 +85,3 @@ def test_a_budget_and_a_cache_are_shared_too(tmp_path):
     assert isinstance(remote, CachedModel)
     assert isinstance(scripted, CachedModel)
     assert remote.model.budget is budget
-
-
-def test_a_budget_in_dollars_needs_a_price():
-    models = SharedModels(budget=Budget(max_dollars=1.0))
-    with pytest.raises(UnknownAgentError, match="price"):
-        agents.make("lm:openai/unheard-of", models)

@@ -3,10 +3,10 @@
 ``pytest tests/agents/lm/test_prompts.py --update-golden`` writes the files under tests/golden/prompts anew.
 """
 
-import bisect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,11 @@ from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
 from agents.lm.prompts.building import Draft
 from agents.lm.prompts.describe import convoy_ends
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, Ablation, parse_parts, parts_text
-from agents.lm.prompts.quoting import transcript
 from agents.lm.prompts.wording import rulebook
 from welfare_env import Game, Rules, View
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
 CACHE_MARKS = 4  # Anthropic takes no more
-TAIL = 200  # characters of phase, round and years left
 
 OPTIONS = Rules(
     years=3, progressive=(1, 2, 4), transfers=True, overmilitarise=True, retreat_welfare=True, mediator=True
@@ -118,34 +116,12 @@ def test_golden_prompt(name: str, request: pytest.FixtureRequest) -> None:
 # How much of a prompt is the beginning of the same power's next one.
 
 
-class Talkative:
-    """Plays as another policy does, and writes a public and three private messages in every round."""
-
-    WORDS = ("peace", "we", "will", "disband", "A PAR", "Burgundy", "and", "you", "support", "this Winter")
-
-    def __init__(self, spec: str) -> None:
-        self.policy = agents.make(spec)
-
-    def reset(self, agent: str, seed: int) -> None:
-        self.policy.reset(agent, seed)
-        self.rng = np.random.default_rng([seed, *agent.encode()])
-
-    def act(self, observation: Any, info: dict[str, Any]) -> Any:
-        view: View = info["view"]
-        if view.asked != "messages":
-            return self.policy.act(observation, info)
-        others = [each for each in view.recipients if each != "GLOBAL"]
-        chosen = self.rng.choice(others, 3, replace=False).tolist()
-        return view.encode_messages([(each, " ".join(self.rng.choice(self.WORDS, 30))) for each in [*chosen, "GLOBAL"]])
-
-
-def calls(
-    players: Callable[[], Any], ask: Callable[[View], Prompt], **setting: Any
-) -> dict[str, list[tuple[View, Prompt]]]:
-    """power -> the prompts of a whole game: one in each message round, and one for its retreats in a phase."""
-    env = welfare_env.make(**setting)
+@pytest.fixture(scope="module")
+def dove_game() -> dict[str, list[tuple[View, Prompt]]]:
+    """power -> the prompts of a game of doves, who keep units for many years: one in each message round, or retreat."""
+    env = welfare_env.make()
     env.reset(seed=1)
-    policies = {agent: players() for agent in env.possible_agents}
+    policies = {agent: agents.make("dove:share=0.1") for agent in env.possible_agents}
     for agent, policy in policies.items():
         policy.reset(agent, 3)
     asked: dict[str, list[tuple[View, Prompt]]] = {agent: [] for agent in policies}
@@ -157,77 +133,23 @@ def calls(
         view = info["view"]
         is_new = not asked[agent] or asked[agent][-1][0].phase != view.phase
         if view.asked == "messages" or (view.phase_type == "R" and is_new):
-            asked[agent].append((view, ask(view)))
+            asked[agent].append((view, build(view)))
         env.step(policies[agent].act(observation, info))
     return asked
 
 
-def pairs(asked: dict[str, list[tuple[View, Prompt]]]) -> Iterator[tuple[View, str, View, str]]:
-    """Every prompt with the same power's next."""
-    for prompts in asked.values():
-        for (view, before), (later, after) in pairwise(prompts):
-            yield view, before.text, later, after.text
-
-
-def shared_prefix(before: str, after: str) -> int:
-    """With how many characters both begin."""
-    lengths = range(1, min(len(before), len(after)) + 1)
-    return bisect.bisect_left(lengths, True, key=lambda length: before[:length] != after[:length])
-
-
-def shares(asked: dict[str, list[tuple[View, Prompt]]]) -> tuple[float, float]:
-    """Which part of all characters of prompts is a prefix shared with the same power's previous prompt.
-
-    Of the whole game, a power's first prompt included, which shares nothing; and of prompts within a phase.
-    """
-    found = [
-        (view.phase == later.phase, shared_prefix(before, after), len(after))
-        for view, before, later, after in pairs(asked)
-    ]
-    firsts = sum(len(prompts[0][1].text) for prompts in asked.values())
-    within = [(shared, length) for is_same, shared, length in found if is_same]
-    return (
-        sum(shared for _, shared, _ in found) / (firsts + sum(length for _, _, length in found)),
-        sum(shared for shared, _ in within) / sum(length for _, length in within),
-    )
-
-
-@pytest.fixture(scope="module")
-def dove_game() -> dict[str, list[tuple[View, Prompt]]]:
-    """Seven doves, who keep units for many years, ten years, three rounds."""
-    return calls(lambda: agents.make("dove:share=0.1"), build)
-
-
 def test_most_of_a_prompt_is_a_prefix_of_the_one_before(dove_game: dict[str, list[tuple[View, Prompt]]]) -> None:
-    whole, within = shares(dove_game)
+    """Of all characters of the whole game, a power's first prompt included; and of prompts within a phase."""
+    found = [
+        (view.phase == later.phase, len(commonprefix([before.text, after.text])), len(after.text))  # noqa: RUF071
+        for prompts in dove_game.values()
+        for (view, before), (later, after) in pairwise(prompts)
+    ]
+    firsts = sum(len(prompts[0][1].text) for prompts in dove_game.values())
+    within = [(shared, length) for is_same, shared, length in found if is_same]
     assert sum(map(len, dove_game.values())) > 600
-    assert whole >= 0.85
-    assert within >= 0.93
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("summary_length", [0, 900])
-def test_prefixes_of_talkative_players(summary_length: int) -> None:
-    """13 messages of 170 characters reach each power in a round. Within a phase nothing but what is new differs."""
-
-    def ask(view: View) -> Prompt:
-        summaries = {record.phase: "x" * summary_length for record in view.history}
-        return build(view, summaries if summary_length else {})
-
-    game = calls(lambda: Talkative("dove"), ask, years=10 if summary_length else 4)
-    assert shares(game)[0] >= 0.85
-    for prompts in game.values():
-        for (view, before), (later, after) in pairwise(prompts):
-            if view.phase == later.phase:
-                new = transcript(later.messages[len(view.messages) :], view.power)
-                assert len(after.text) - shared_prefix(before.text, after.text) <= len(new) + TAIL
-
-
-def test_prefixes_of_a_war() -> None:
-    game = calls(lambda: agents.make("dumbbot"), lambda view: build(view, flavour="sd"), variant="standard")
-    whole, within = shares(game)
-    assert whole >= 0.85
-    assert within >= 0.93
+    assert sum(shared for _, shared, _ in found) >= 0.85 * (firsts + sum(length for _, _, length in found))
+    assert sum(shared for shared, _ in within) >= 0.93 * sum(length for _, length in within)
 
 
 def test_what_comes_before_the_position_only_grows(dove_game: dict[str, list[tuple[View, Prompt]]]) -> None:
@@ -255,12 +177,6 @@ def test_marks_of_caching_stand_where_the_next_prompt_can_use_them(
             assert marked[0] == 0
             assert len(blocks) - 1 not in marked  # the end is never the same again
             assert all(block.text.endswith("\n") for block in blocks)
-
-
-def test_all_powers_share_the_rules() -> None:
-    views = [Game().view(power, "messages", 1) for power in Game().powers]
-    assert len({build(view).system[0].text for view in views}) == 1
-    assert len({build(view).system[1].text for view in views}) == 7
 
 
 # What a prompt says, and to whom.
@@ -448,11 +364,11 @@ def test_a_summary_is_kept_short() -> None:
     assert f'"{"x" * LONGEST_SUMMARY}" (cut: {9000 - LONGEST_SUMMARY} more characters)' in text
 
 
-def test_every_flavour_has_a_rulebook() -> None:
-    board = Game().board
-    assert (
-        len({rulebook(board, OPTIONS, flavour, NOTHING) for flavour in Flavour}) == 3
-    )  # the exploiter's is that of wd
+def test_rules_are_shared_by_all_powers_and_differ_by_flavor() -> None:
+    prompts = [build(Game().view(power, "messages", 1)) for power in Game().powers]
+    assert [len({prompt.system[part].text for prompt in prompts}) for part in (0, 1)] == [1, 7]
+    books = {rulebook(Game().board, OPTIONS, flavour, NOTHING) for flavour in Flavour}
+    assert len(books) == 3  # the exploiter's is that of wd
 
 
 def test_every_golden_prompt_is_asked() -> None:

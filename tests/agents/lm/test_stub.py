@@ -18,8 +18,6 @@ import anthropic
 import openai
 import pytest
 import typer
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from agents.lm.errors import ConfigError
@@ -51,32 +49,19 @@ def asking(schema: Any) -> dict[str, Any]:
     return {"model": "m", "max_tokens": 1, "messages": said, "response_format": form}
 
 
-KINDS: dict[str, Any] = {
-    **{"string": str, "integer": int, "number": int | float, "boolean": bool, "null": type(None)},
-    **{"array": list, "object": dict},
-}
-
-
-def fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether a schema of the words used here allows a value."""
-    if "anyOf" in schema:
-        return any(fits(value, option) for option in schema["anyOf"])
-    if "enum" in schema or "const" in schema:
-        return value in schema.get("enum", [schema.get("const")])
-    kind = schema["type"]
-    if isinstance(kind, list):
-        return any(fits(value, schema | {"type": each}) for each in kind)
-    if not isinstance(value, KINDS[kind]) or isinstance(value, bool) != (kind == "boolean"):
-        return False
-    if kind == "array":
-        size_fits = schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 99)
-        return size_fits and all(fits(item, schema["items"]) for item in value)
-    if kind == "object":
-        properties = schema["properties"]
-        return list(value) == list(properties) and all(fits(value[name], properties[name]) for name in value)
-    if kind == "string":
-        return len(value) <= schema.get("maxLength", 999)
-    return value is None or value >= schema.get("minimum", 0)
+SCHEMAS: list[tuple[dict[str, Any], Callable[[Any], bool]]] = [
+    ({"type": "string", "maxLength": 5}, lambda found: isinstance(found, str) and len(found) <= 5),
+    ({"type": "integer", "minimum": 3}, lambda found: type(found) is int and found >= 3),
+    ({"type": "number"}, lambda found: type(found) in (int, float)),
+    ({"type": "boolean"}, lambda found: type(found) is bool),
+    ({"type": "null"}, lambda found: found is None),
+    ({"type": ["string", "null"]}, lambda found: found is None or isinstance(found, str)),
+    ({"enum": ["a", 2, None]}, lambda found: found in ("a", 2, None)),
+    ({"type": "array", "items": {"const": "b"}, "minItems": 3}, lambda found: found == ["b"] * max(3, len(found))),
+    ({"type": "array", "items": {"enum": [1]}, "maxItems": 2}, lambda found: found in ([], [1], [1, 1])),
+    ({"anyOf": [{"const": 1}, {"const": "x"}]}, lambda found: found in (1, "x")),
+    ({"type": "object", "properties": {"b": {"const": 1}, "a": {"const": 2}}}, lambda found: [*found] == ["b", "a"]),
+]
 
 
 class TestAnswers:
@@ -149,10 +134,7 @@ class TestReplies:
         replies = {model.complete(question).text for _ in range(5)}
         assert len(replies) == 1
         assert replies == {stub_reply(question.prompt, question.schema)}
-
-    def test_other_questions_get_other_replies(self) -> None:
-        schema = {"enum": list(range(1000))}
-        assert len({stub_reply(f"question {number}", schema) for number in range(20)}) > 15
+        assert len({stub_reply(f"question {number}", {"enum": list(range(1000))}) for number in range(20)}) > 15
 
     def test_orders_from_the_prompt(self) -> None:
         prompt = "Answer in JSON. A PAR H, A PAR - BUR, F BRE - MAO, F STP/SC S A MOS - LVN, A CON - BUL VIA; A XXX"
@@ -161,41 +143,10 @@ class TestReplies:
         assert [order[:5] for order in reply["orders"]] == ["A PAR", "F BRE", "F STP", "A CON"]
         assert all(order in prompt for order in reply["orders"])
 
-    def test_a_sentence(self) -> None:
-        assert stub_reply("What was said?") in SENTENCES
-
-    @given(
-        st.recursive(
-            st.sampled_from(
-                [
-                    *({"type": kind} for kind in ("string", "integer", "number", "boolean", "null")),
-                    *({"enum": ["a", 2, None]}, {"const": "b"}, {"type": ["string", "null"]}),
-                    *({"type": "integer", "minimum": 3}, {"type": "string", "maxLength": 5}),
-                ]
-            ),
-            lambda inner: st.one_of(
-                st.builds(
-                    lambda items, least: {"type": "array", "items": items, "minItems": least}, inner, st.integers(0, 3)
-                ),
-                st.builds(
-                    lambda items, most: {"type": "array", "items": items, "maxItems": most}, inner, st.integers(0, 3)
-                ),
-                st.builds(lambda *options: {"anyOf": list(options)}, inner, inner),
-                st.dictionaries(st.text(max_size=3), inner, max_size=3).map(
-                    lambda properties: {
-                        "type": "object",
-                        "properties": properties,
-                        "required": list(properties),
-                        "additionalProperties": False,
-                    }
-                ),
-            ),
-            max_leaves=8,
-        ),
-        st.text(max_size=3),
-    )
-    def test_they_follow_the_schema(self, schema: dict[str, Any], prompt: str) -> None:
-        assert fits(json.loads(stub_reply(prompt, schema)), schema)
+    @pytest.mark.parametrize(("schema", "fits"), SCHEMAS, ids=str)
+    def test_they_follow_the_schema(self, schema: dict[str, Any], fits: Callable[[Any], bool]) -> None:
+        replies = [json.loads(stub_reply(str(number), schema)) for number in range(50)]
+        assert [reply for reply in replies if not fits(reply)] == []
 
     def test_references_and_schemas_in_themselves(self) -> None:
         tree = {"type": "object", "properties": {"below": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}
@@ -208,7 +159,7 @@ class TestReplies:
 
 
 class TestFaults:
-    @pytest.mark.parametrize("kind", ["500x", "", "429:", "429:x", "500:3", "teapot"])
+    @pytest.mark.parametrize("kind", ["500x", "", "429:x"])
     def test_kinds_that_are_none(self, kind: str, stub: StubServer) -> None:
         with pytest.raises(ConfigError, match="give one of ok, 400"):
             stub.fail(kind)
@@ -224,18 +175,12 @@ class TestFaults:
         ("body", "said"),
         [
             (b"{", "Expecting property name"),
-            ([], "not a JSON object"),
             ({"model": "m", "max_tokens": 1, "messages": [], "tempo": 1}, "Unknown parameter: 'tempo'"),
-            ({"model": "m", "max_tokens": 1}, "Missing or wrong parameter: 'messages'"),
             ({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": " "}]}, "non-whitespace"),
-            ({"model": 1, "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}, "has the wrong type"),
             ({"model": "m", "max_tokens": "1", "messages": [{"role": "user", "content": "x"}]}, "has the wrong type"),
             (b"[" * 100_000, "recursion"),
             (asking({"enum": []}), "high <= 0"),
-            (asking({"$ref": "#/nowhere"}), "Invalid schema: KeyError"),
             (asking({"$ref": "#"}), "Invalid schema: RecursionError"),
-            (asking({"properties": 7}), "Invalid schema"),
-            (asking([]), "has the wrong type"),
         ],
     )
     def test_requests_that_no_server_takes(self, body: Any, said: str, stub: StubServer) -> None:
@@ -269,15 +214,6 @@ class TestFaults:
 
 
 class TestServer:
-    def test_many_at_once_wait_together(self, stub: StubServer, connect: Connect, question: Request) -> None:
-        """A hundred requests of 50 ms each, one after the other, would take five seconds."""
-        stub.latency = 0.05
-        model = connect("chat", max_concurrent=50, clock=Clock())
-        with ThreadPoolExecutor(50) as pool:
-            list(pool.map(lambda _: model.complete(question), range(100)))
-        assert stub.stats["answered"] == 100
-        assert stub.peak > 1
-
     def test_who_has_gone_is_not_answered(self, stub: StubServer, connect: Connect, question: Request) -> None:
         stub.latency = 0.1
         model = connect("chat", clock=Clock())
@@ -339,10 +275,6 @@ class TestCommand:
         code, told = self.stopped("--port", "0", "--fail", "500,nonsense")
         assert (code, "fault 'nonsense': give one of ok, 400" in told, "Traceback" in told) == (2, True, False)
         assert all(kind in told for kind in FAULTS)
-
-    def test_a_port_that_is_taken(self, stub: StubServer) -> None:
-        code, told = self.stopped("--port", str(stub.port))
-        assert (code, "choose another one, or 0 for any" in told) == (2, True)
 
     def test_the_help_tells_the_faults(self) -> None:
         code, told = self.stopped("--help")

@@ -33,12 +33,8 @@ class TestThoughts:
         ("name", "value"),
         [
             ("reasoning_content", "Hm."),
-            ("reasoning", "Hm."),
             ("thinking", "Hm."),
-            (
-                "reasoning_details",
-                [{"type": "reasoning.text", "text": "H"}, {"type": "reasoning.summary", "summary": "m."}],
-            ),
+            ("reasoning_details", [{"type": "reasoning.text", "text": "H"}, {"type": "x", "summary": "m."}]),
         ],
     )
     def test_in_a_field_of_chat(self, name: str, value: Any) -> None:
@@ -79,14 +75,6 @@ class TestThoughts:
         assert answer.text == GOOD
         answer.reasoning.encode()
 
-    def test_deep_ones_end(self) -> None:
-        deep: Any = "Hm."
-        for _ in range(900):
-            deep = [deep]
-        assert (
-            read("messages", wire("messages", [{"type": "thinking", "thinking": deep}, {"text": "x"}])).reasoning == ""
-        )
-
     def test_they_are_kept_with_the_reply(self, connect: Connect, question: Request, tmp_path: Any) -> None:
         with ResponseCache(tmp_path / "replies.sqlite") as cache:
             model = CachedModel(connect("responses", "think"), cache)
@@ -100,11 +88,9 @@ class TestTokens:
         ("usage", "output", "reasoning"),
         [
             ({"completion_tokens_details": {"reasoning_tokens": 5}}, 7, 5),  # as OpenAI: included
-            ({"total_tokens": 17, "completion_tokens_details": {"reasoning_tokens": 5}}, 7, 5),
             ({"total_tokens": 117, "completion_tokens_details": {"reasoning_tokens": 100}}, 107, 100),  # as xAI
             ({"completion_tokens_details": {"reasoning_tokens": 100}}, 107, 100),
             ({"total_tokens": 117}, 107, 100),  # as Gemini: only the total has them
-            ({"total_tokens": 3}, 7, 0),
             ({"total_tokens": "117", "completion_tokens_details": {"reasoning_tokens": -5}}, 7, 0),
         ],
     )
@@ -131,16 +117,11 @@ class TestLimits:
         [
             ("lm:openai/gpt-4.1", USUAL_TOKENS, None),
             ("lm:openai/gpt-6-luna", THINKING_TOKENS, None),
-            ("lm:openai/gpt-6-luna,effort=none", USUAL_TOKENS, None),
-            ("lm:openai/gpt-4.1,effort=high", THINKING_TOKENS, None),
             ("lm:openai/Qwen/Qwen3-8B,base_url=http://x/v1", THINKING_TOKENS, None),
             ("lm:anthropic/claude,thinking=4000", 4000 + USUAL_TOKENS, None),
             ("lm:anthropic/claude,thinking=4000,max_tokens=9000,note_tokens=5000", 9000, 5000),
-            ("lm:anthropic/claude,thinking=5000,summariser=none", 5000 + USUAL_TOKENS, None),
             ("lm:anthropic/claude,thinking=5000,summariser=openai/gpt-4o-mini", 5000 + USUAL_TOKENS, USUAL_TOKENS),
-            ("lm:anthropic/claude,thinking=5000,summariser=anthropic/b", 5000 + USUAL_TOKENS, 5000 + USUAL_TOKENS),
             ("lm:openai/gpt-6-luna,summariser=openai/gpt-4.1", THINKING_TOKENS, USUAL_TOKENS),
-            ("lm:openai/gpt-4.1,max_tokens=50,summariser=scripted/stub", 50, None),
             ("lm:scripted/stub", USUAL_TOKENS, None),
         ],
     )
@@ -231,21 +212,13 @@ class TestTokensAMinute:
         times = [time for time, _ in begun]
         assert times == [0, 0, 60, 60, 120, 180, 180, 240]
 
-    def test_what_was_not_used_is_free_at_once(self) -> None:
-        now = [0.0]
-
-        async def sleep(seconds: float) -> None:
-            now[0] += seconds
-            await asyncio.sleep(0)
-
-        pace, halt = TokenPace(100, Clock(lambda: now[0], sleep)), Halt()
-
-        async def main() -> None:
+        async def unused() -> None:
             for _ in range(10):
                 (await pace.begin(90, halt, 0))[0] = 1
 
-        asyncio.run(main())
-        assert now[0] == 0.0
+        now[0] = 1000.0
+        asyncio.run(unused())
+        assert now[0] == 1000.0  # what was not used is free at once
 
     def test_none_is_no_limit(self) -> None:
         assert asyncio.run(TokenPace(None, Clock()).begin(10**9, Halt(), 0)) == [10**9]
