@@ -83,6 +83,8 @@ def test_names_that_are_not_policies_are_known_only_where_they_are_given():
         ("lm:openai/x,prices=/no/file", "", "not a table of prices"),
         ("exploiter:nice=(lm:openai/x,api=soap),attack=dove", "at 'api=soap'", "chat, responses"),
         ("exploiter:nice=dove", "at 'nice=dove'", "attack missing"),
+        ("exploiter:nice=dove,nice=dove,attack=dove", "at 'nice=dove'", "twice"),
+        ("program:", "at its end", "a name such as FairBot"),
         ("exploiter:nice=(dove,attack=dove", "at '(dove,attack=dove'", "not closed"),
         ("exploiter:nice=dove),attack=dove", "at '),attack=dove'", "not opened"),
         ("exploiter:nice=dove,attack=dove,units=٣", "at 'units=٣'", "whole number"),

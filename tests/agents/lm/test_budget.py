@@ -310,6 +310,7 @@ class TestPrices:
             "",
             "[" * 100_000,
             " " * 2**21,
+            "[]",
             '{"a": 1}',
             '{"a": {"input": 1, "output": 2, "tax": 3}}',
             '{"a": {"input": NaN, "output": 2}}',

@@ -184,6 +184,8 @@ class TestErrorsInAnswers:
             ({"message": "Too fast", "code": 429}, "rate limit"),
             ({"message": "Overloaded", "type": "overloaded_error"}, "server"),
             ({"message": "No such model", "type": "invalid_request_error", "code": "model_not_found"}, "not found"),
+            ({"message": "Pay first", "code": "insufficient_quota"}, "quota"),
+            ({"message": "Wrong key", "type": "authentication_error"}, "authentication"),
             ({"message": "This model's maximum context length is 9", "code": 400}, "too long"),
             ("something broke", "server"),
             (7, "server"),

@@ -140,6 +140,11 @@ class TestTimeouts:
         assert error.faults == ("timeout", "timeout")
         assert "0.1 s" in str(error)
 
+    def test_an_answer_byte_by_byte(self, sdk: str, connect: Connect, ask: Ask, question: Request) -> None:
+        """Each byte is in time; the whole of them would take half a minute."""
+        error = failure(ask, connect(sdk, "fail-slow", timeout=0.2, retries=0, clock=Clock()), question)
+        assert error.kind == "timeout"
+
     @pytest.mark.slow
     def test_it_passes(self, sdk: str, connect: Connect, ask: Ask, question: Request, stub: StubServer) -> None:
         stub.fail("timeout")
@@ -193,6 +198,7 @@ class TestPauses:
         assert 55 < (pause(retry_after=formatdate(time.time() + 60, usegmt=True)) or 0) <= 60
         assert pause(retry_after=formatdate(time.time() - 60, usegmt=True)) == 0
         assert pause(retry_after="-3") == 0
+        assert pause(retry_after="1 Jan 99999999999 00:00:00") is pause(retry_after="Mon, 99 Xyz 2026") is None
         assert pause(retry_after="soon") is pause(retry_after="inf") is pause(retry_after="nan") is pause() is None
 
 

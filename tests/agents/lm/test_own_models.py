@@ -209,6 +209,9 @@ class TestErrors:
             (b"x", "give a text or a Reply"),
             (Reply(None), "text None"),  # type: ignore[arg-type]
             (Reply("x", finish="done"), "finish 'done': give one of stop"),  # type: ignore[arg-type]
+            (Reply("x", faults=["server"]), "faults"),  # type: ignore[arg-type]
+            (Reply("x", Usage(5, 6, 0, None)), "cached_tokens 6: they are part of the input_tokens, 5"),
+            (Reply("x", Usage(5, 0, 2, float("nan"))), "dollars nan"),
             (Reply("x", {"input_tokens": 5}), "give a Usage"),  # type: ignore[arg-type]
             (Reply("x", Usage(-1, 0, 0, None)), "input_tokens -1: give a whole number from 0"),
         ],

@@ -283,6 +283,7 @@ MESSAGES = [
     ({"to": "GERMANY", "content": "hi"}, [("GERMANY", "hi")], []),
     ({"FRANCE": "hi"}, [], ["message to itself"]),
     ({"PRUSSIA": "hi", "": "hi"}, [], ["recipient", "recipient"]),
+    ({"x" * 300: "hi"}, [], ["recipient"]),
     (["hi", 3], [], ["field", "field"]),
     (None, [], []),
     ({"GERMANY": "x" * 5000}, [("GERMANY", "x" * MAX_MESSAGE_LENGTH)], ["message too long"]),

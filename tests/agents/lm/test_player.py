@@ -8,7 +8,7 @@ import pytest
 import agents
 import modal_env
 import welfare_env
-from agents.lm.errors import BudgetError, ConfigError, ModelError
+from agents.lm.errors import BudgetError, ConfigError, ModelError, PromptError
 from agents.lm.models import Reply, ScriptedModel, Usage
 from agents.lm.player import LMPolicy, language_models
 from agents.lm.player_settings import Style
@@ -294,6 +294,11 @@ class TestRequests:
     def test_flavour_fits_the_player(self, power, variant, flavour):
         view = welfare_env.Game(rules=welfare_env.Rules(variant=variant, mediator=True)).view(power)
         assert Style().flavour_of(view) == Flavour(flavour)
+
+    def test_a_flavour_that_does_not_fit_is_told(self):
+        policy, _ = player(flavour=Flavour.MEDIATOR)
+        with pytest.raises(PromptError, match="mediator"):
+            asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
 
     @pytest.mark.parametrize("wrong", [{"schema": "xml"}, {"temperature": 3.0}, {"max_tokens": 0}, {"top_p": 0.0}])
     def test_a_style_that_makes_no_sense(self, wrong):

@@ -175,6 +175,8 @@ class TestFaults:
         ("body", "said"),
         [
             (b"{", "Expecting property name"),
+            ([], "not a JSON object"),
+            ({"model": "m", "max_tokens": 1}, "Missing or wrong parameter: 'messages'"),
             ({"model": "m", "max_tokens": 1, "messages": [], "tempo": 1}, "Unknown parameter: 'tempo'"),
             ({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": " "}]}, "non-whitespace"),
             ({"model": "m", "max_tokens": "1", "messages": [{"role": "user", "content": "x"}]}, "has the wrong type"),
@@ -270,6 +272,10 @@ class TestCommand:
         app.command()(main)
         outcome = CliRunner().invoke(app, list(options), env={"COLUMNS": "300", "NO_COLOR": "1"})
         return outcome.exit_code, outcome.output
+
+    def test_a_port_that_is_taken(self, stub: StubServer) -> None:
+        code, told = self.stopped("--port", str(stub.port))
+        assert (code, "choose another one, or 0 for any" in told) == (2, True)
 
     def test_a_fault_that_does_not_exist(self) -> None:
         code, told = self.stopped("--port", "0", "--fail", "500,nonsense")
