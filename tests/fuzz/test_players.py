@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -14,32 +13,24 @@ from hypothesis import strategies as st
 import agents
 import modal_env
 import welfare_env
-from agents import SeatGame
 from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
-from agents.lm.models.prices import Price, load_prices
+from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
 from agents.lm.models.providers.answers import MOST_TOKENS
 from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
-from agents.lm.programs import program_schema, read_program
 from agents.lm.reading.grammar import Grammar
 from agents.lm.reading.parsing import parse, reply_schema
-from agents.lm.stub.replies import SENTENCES, Instance, stub_reply
-from agents.lm.stub.wire import Answered, read, write
-from agents.specs import AGENTS, ProfileError, named_files
+from agents.lm.stub.replies import SENTENCES, Instance
+from agents.specs import AGENTS, named_files
 from agents.specs import read as read_spec
 from agents.specs.options import LM_OPTIONS
 from modal_env import LIBRARY, POST
 from modal_env.errors import FormulaError, GameError, ModalError
-from tests.fuzz.hunting import changed, encoded, hunt, mangled, nasty, nested, odd, words
+from tests.fuzz.hunting import changed, encoded, hunt, mangled, nested, odd, words
 from welfare_env import Game, Rules
 from welfare_env.errors import (
-    ActionError,
-    MapFormatError,
-    RulesError,
     UnknownAgentError,
-    UnknownMapError,
-    UnknownPowerError,
 )
 from welfare_env.game.press import check_message
 
@@ -108,54 +99,6 @@ def test_formulas(text: str) -> None:
     assert hash(agent) == hash(agent.renamed("Other"))
     modal_env.play(agent, POST[2])
     modal_env.play(agent, agent)
-
-
-BODIES = ["[]p", "[][]p -> [](p -> []~p)", "~[]q & <>p", "[3]q <-> []p", "p", "[]me"]
-
-
-@hunt(st.dictionaries(st.sampled_from("pqr") | nasty, mangled(st.sampled_from(BODIES)), min_size=1), FormulaError)
-def test_fixed_points(system: dict[str, str]) -> None:
-    modal_env.fixed_point(system)
-
-
-GAME = modal_env.ProgramGame(POST, "1/10")
-NUMBERS = st.sampled_from([0, 1, "1/10", 1e-9, "1/3", -1, "1e-31", "1e7", "٣", "1/0", 10**400, 2.0**-1074, "9" * 5000])
-BOTS = st.sampled_from(["FB", "DB", "PB", "RandomBot", "[]X(me) & []X(DB)", "Nobody", "\uff26\uff22", "fairbot ", ""])
-GIVEN = odd | NUMBERS | st.lists(BOTS, max_size=3) | st.lists(NUMBERS, max_size=5) | st.dictionaries(BOTS, NUMBERS)
-CALLS = [
-    lambda a, b, c: modal_env.play(a, b, c),
-    lambda a, b, c: modal_env.tournament(a),
-    lambda a, b, c: modal_env.ProgramGame(a, b, c).utilities,
-    lambda a, b, c: modal_env.ProgramGame(POST, a, payoffs=b),
-    lambda a, b, c: GAME.mix(a),
-    lambda a, b, c: GAME.best_replies(a),
-    lambda a, b, c: modal_env.exploitability(GAME, a, b),
-    lambda a, b, c: modal_env.equilibria(a, b),
-    lambda a, b, c: modal_env.survives(a, b, c, "1/10"),
-    lambda a, b, c: modal_env.growth(GAME, a, b),
-    lambda a, b, c: modal_env.basins(GAME, 5, a, tolerance=b),
-    lambda a, b, c: modal_env.replies(a, b, depth=1),
-    lambda a, b, c: modal_env.replicator(GAME, a, 1, times=b),
-    lambda a, b, c: modal_env.WaitFairBot(a),
-]
-
-
-@hunt(st.tuples(st.sampled_from(CALLS), GIVEN, GIVEN, GIVEN), ModalError, slow=10)
-def test_functions_of_programs(given: Any) -> None:
-    function, *arguments = given
-    function(*arguments)
-
-
-MODES = {
-    "actions": st.sampled_from(["library", "formula", "tokens"]), "cost": st.sampled_from(["depth", "size", "worlds"]),
-    "render_mode": st.sampled_from(["ansi", None]),
-} | dict.fromkeys(("epsilon", "agents", "rounds", "players", "budget", "strict"), GIVEN)  # fmt: skip
-
-
-@hunt(st.fixed_dictionaries({}, optional=MODES), ModalError, slow=5)
-def test_making_contests(options: dict[str, Any]) -> None:
-    for make in (modal_env.make, modal_env.parallel_env):
-        make(**options).reset(seed=0)
 
 
 @functools.cache
@@ -273,62 +216,6 @@ def test_thoughts_are_not_sent(given: Any) -> None:
         assert view.vocabulary or not any(SECRET in said for _, said in parsed.messages), text
 
 
-@hunt(st.tuples(st.integers(0, 2), st.sampled_from(["FairBot", "[]X(me)", "true"]), st.sampled_from(MARKS), st.data()))
-def test_programs_of_replies(given: Any) -> None:
-    number, program, (opening, closing), data = given
-    env = contest(["formula", "library", "tokens"][number])
-    env.reset(seed=0)
-    setting = env.infos["player_0"]["setting"]
-    schema, numbers = program_schema(setting), np.random.default_rng(data.draw(st.integers(0, 999)))
-    made = Instance(schema, numbers).make(schema) | ({"program": program} if number != 1 else {})
-    thought = '{"program": "DefectBot"}'
-    found = read_program(f"{opening}{thought}{closing}" + data.draw(mangled(json.dumps(made))), setting)
-    assert found.program is not None or found.losses
-    if found.program is not None:
-        setting.mode().actions(found.program)
-    assert read_program(opening + thought, setting).program is None
-
-
-# A seat as text
-
-SEAT = {"seat": "PLAYERA", "others": "2*dove", "reward": "gain", "baseline": "dove", "press": None,
-        "variant": "welfare", "map_name": "clique:3", "years": 1, "message_rounds": 0}  # fmt: skip
-REFUSED = (UnknownPowerError, UnknownAgentError, ProfileError, ConfigError, RulesError, UnknownMapError, MapFormatError)
-
-
-@hunt(changed(SEAT, odd), *REFUSED)
-def test_options_of_seats(options: Any) -> None:
-    if isinstance(options, dict) and set(options) <= set(SEAT):
-        SeatGame(**{"map_name": "clique:3", "years": 1} | options).reset()
-
-
-@functools.cache
-def seat_game() -> SeatGame:
-    return SeatGame(map_name="clique:3", others="random", years=2, message_rounds=1)
-
-
-@hunt(st.tuples(st.integers(0, 99), st.lists(st.tuples(st.integers(0, 999), st.none() | odd), max_size=4), st.data()))
-def test_replies_of_seats(given: Any) -> None:
-    seed, turns, data = given
-    game = seat_game()
-    turn = game.reset(seed)
-    paid = turn.reward
-    for number, other in turns:
-        good = stub_reply(f"JSON {number}: A AAA H, A AAA D, A BBB - AAA")
-        reply = data.draw(mangled(good)) if other is None else other
-        before = game.record()
-        try:
-            turn = game.step(reply)
-        except ActionError:
-            assert not isinstance(reply, str)
-            assert game.record() == before
-            continue
-        paid += turn.reward
-        if turn.is_done:
-            break
-    assert paid == Game.from_record(game.record()).welfare[game.seat]
-
-
 # Servers
 
 KEY = "sk-nobody-may-read-this-0123456789"
@@ -423,45 +310,22 @@ def check_usage(usage: Any) -> None:
 apis = st.sampled_from(list(ANSWERS))
 
 
-@hunt(apis.flatmap(lambda api: st.tuples(st.just(api), changed(ANSWERS[api]["usage"]))))
-def test_good_answers_with_odd_usage(given: Any) -> None:
-    api, usage = given
-    assert receive(api, 200, {}, encoded(ANSWERS[api] | {"usage": usage})).text == GOOD
-
-
 @hunt(
     apis.flatmap(
-        lambda api: st.tuples(st.just(api), (changed(ANSWERS[api]) | mangled(json.dumps(ANSWERS[api]))).map(encoded))
+        lambda api: st.tuples(
+            st.just(api),
+            st.just(200) | st.sampled_from(STATUSES),
+            HEADERS,
+            (changed(ANSWERS[api]) | mangled(json.dumps(ANSWERS[api])) | st.sampled_from(ERRORS).flatmap(changed)).map(
+                encoded
+            ),
+        )
     ),
     ModelError,
     AccessError,
 )
-def test_odd_answers(given: Any) -> None:
-    receive(given[0], 200, {}, given[1])
-
-
-@hunt(st.tuples(apis, st.sampled_from(STATUSES), HEADERS, st.sampled_from(ERRORS).flatmap(changed).map(encoded)),
-      ModelError, AccessError)  # fmt: skip
-def test_errors_of_servers(given: Any) -> None:
+def test_answers_and_errors_of_servers(given: Any) -> None:
     receive(*given)
-
-
-SCHEMA = {
-    "type": "object",
-    "properties": {"a": {"enum": ["x", "y"]}, "b": {"type": "array", "items": {"type": "integer"}}},
-}
-ASKED = {
-    "model": "any",
-    "messages": [{"role": "user", "content": "What now? JSON: A PAR H"}],
-    "max_tokens": 9,
-    "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA}},
-}
-
-
-@hunt(changed(ASKED), ValueError)
-def test_requests_to_the_stub(body: Any) -> None:
-    asked = read("/v1/chat/completions", body)
-    json.dumps(write("/v1/chat/completions", asked, Answered(stub_reply(asked.prompt, asked.schema))))
 
 
 ADDRESSES = ["http://127.0.0.1:8123/v1", "https://me:pw@host/v1?key=x", "OPENAI_API_KEY", KEY]
@@ -476,18 +340,3 @@ def test_keys_are_not_quoted(text: str) -> None:
             check(text)
         except ConfigError as error:
             assert not any(secret in text and secret in str(error) for secret in ("me:pw", KEY))  # noqa: PT017
-
-
-PRICES = {"any": {"input": 0.5, "cached": 0.05, "output": 2.0, "up_to": 200000}, "other": {"input": 1, "output": 2}}
-
-
-@hunt((changed(PRICES) | mangled(json.dumps(PRICES))).map(encoded), ConfigError)
-def test_files_of_prices(content: bytes) -> None:
-    path = Path(f"prices-{os.getpid()}.json")
-    try:
-        path.write_bytes(content)
-        for price in load_prices(path).values():
-            dollars = price.dollars(1, 1, 1, 1)
-            assert dollars is None or 0 <= dollars < float("inf")
-    finally:
-        path.unlink()

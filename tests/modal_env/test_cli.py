@@ -12,7 +12,6 @@ from modal_env.cli.commands import app
 from modal_env.console import _line
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})  # whatever the terminal of whoever tests
-LIBRARY_NAMES = list(modal_env.LIBRARY)[:8]
 
 
 def run(*arguments):
@@ -132,30 +131,21 @@ def test_replies_puts_the_best_first():
     [
         (["play", "FB", "[]X(Nobot)"], "did you mean"),
         (["play", "FB", "X(me)"], "is not under a [] or <>"),
-        (["play", "FB", "PB", "--worlds", "0"], "--worlds"),
         (["play", "FB", "PB", "--worlds", "10001"], "10000"),
         (["play", "FB", "Zorro"], "see modal_env.LIBRARY"),
         (["tournament", "A=true", "A=false"], "'A'"),
-        (["tournament", "Aa=true", "aa=true"], "'aa'"),
         (["play", "FairBot=[]~X(me)", "FB"], "the library has an agent called FairBot, []X(me): choose another name"),
-        (["play", "fairbot=[]~X(me)", "FB"], "called FairBot"),
-        (["play", "pb=[]X(me)", "FB"], "called PB"),
         (["play", "FairBot=[]X(Wary)", "Wary=true"], "called FairBot"),
-        (["play", "FairBot=[]X(", "FB"], "called FairBot"),
         (["play", "coin=true", "FB"], "a keyword of formulas"),
         (["tournament", "--cost", "size"], "--cost goes with --epsilon"),
         (["tournament", "FB", "FB"], "given twice, as 'FairBot'"),
-        (["tournament", "--epsilon", "1/10", "FB", "DB", "FairBot"], "given twice, as 'FairBot'"),
-        (["equilibria", "FB", "DB", "FairBot"], "given twice, as 'FairBot'"),
         (["equilibria", "--ranges", "FB", "Fair=[]X(me)"], "given twice, as 'FairBot' and 'Fair'"),
         (["equilibria", "--ranges", "--epsilon", "1/10"], "--ranges is for all"),
         (["tournament", "A=[]X(B)", "B=[]X(A)"], "circle"),
         (["equilibria", "--epsilon", "lots"], "1/100"),
         (["equilibria", "--cost", "weight"], "'depth'"),
-        (["evolve", "--start", "FB"], "NAME=NUMBER"),
         (["evolve", "--start", "FB=1/2,FairBot=1/2"], "NAME=NUMBER"),
         (["evolve", "--start", "FB=2"], "add up to 1"),
-        (["evolve", "--start", "Foo=1"], "CooperateBot"),
         (["evolve", "--time", "0"], "above 0"),
         (["evolve", "--epsilon", "0.1", "--epsilon", "0.2"], "2 times"),
         (["evolve", "--plot", "picture.png"], "end the name in .svg"),
@@ -164,22 +154,16 @@ def test_replies_puts_the_best_first():
         (["evolve", "--view", "simplex"], "--view goes with --plot"),
         (["evolve", "--steps", "5"], "--steps goes with --model growth"),
         (["evolve", "--model", "growth", "--time", "5"], "--time goes with --model replicator"),
-        (["evolve", "--model", "growth", "--seed", "5"], "--seed goes with --model basins"),
         (["evolve", "--model", "basins", "--start", "FB=1"], "--start goes with"),
         (["evolve", "--model", "growth", "--start", "FB=1.5"], "whole number"),
-        (["evolve", "--model", "basins", "--plot", "p.svg"], "--plot goes with --model replicator"),
         (["replies", "coin"], "RandomBot"),
         (["replies", "FB", "--call", "RandomBot"], "calls: 'RandomBot'"),
         (["replies", "[]X(RandomBot)", "--call", "FB"], "opponents: '[]X(RandomBot)' calls X on RandomBot"),
         (["replies", "FB", "--call", "PB", "--depth", "1"], "an agent that calls 'PrudentBot' has depth 2, not 1"),
-        (["evolve", "--time", "nan"], "above 0"),
-        (["evolve", "--time", "inf"], "above 0"),
         (["evolve", "--model", "growth", "--start", f"FB={'9' * 5000}"], "400 digits"),
         (["evolve", "--model", "growth", "--steps", "0"], "from 1 to 10^400"),
         (["evolve", "--model", "basins", "--starts", "99999999999"], "from 1 to 1,000,000,000"),
-        (["equilibria", "--epsilon", "1e999999999"], "10^-30 to 10^6"),
         (["replies", "FB", "--mix", "FB=1e999999999"], "10^-330 to 10^330"),
-        (["replies", "FB", "--mix", "FB=0.2"], "add up to 1"),
     ],
     ids=" ".join,
 )

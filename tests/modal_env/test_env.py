@@ -14,7 +14,6 @@ from modal_env.errors import FormulaError, GameError, ProgramActionError
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import parse
 
-NAMES = [agent.name for agent in POST]
 CB, DB, FB, PB = range(4)
 MODES = ("library", "formula", "tokens")
 
@@ -177,14 +176,6 @@ def test_a_text_that_is_no_formula_counts_as_defect_bot(text):
     assert played.payoffs == (3.0, 0.0)
     assert len(env.infos["player_0"]["refused"]) == 1
     assert env.infos["player_1"]["refused"] == ()
-
-
-def test_the_next_action_clears_what_was_refused():
-    env = modal_env.make(actions="formula", rounds=2)
-    env.reset()
-    env.step("nonsense")
-    env.step("true")
-    assert env.infos["player_0"]["refused"]
     env.step("true")
     assert env.infos["player_0"]["refused"] == ()
 
@@ -248,27 +239,15 @@ def test_a_formula_that_needs_too_many_coins_is_refused():
     assert env.infos["player_0"]["history"][0].programs == (DefectBot, RandomBot)
 
 
-def test_steps_after_the_end():
-    env = modal_env.make().unwrapped
-    with pytest.raises(ProgramActionError, match="reset"):
-        env.step(0)
-    env.reset()
+def test_calls_after_the_end_say_what_to_do():
+    env = modal_env.make()
+    env.reset(seed=0)
     env.step(0)
     env.step(0)
     with pytest.raises(ProgramActionError, match="terminated"):
         env.step(0)
-    env.step(None)
-    env.step(None)
-    for wrong in (lambda: env.step(None), env.last):
-        with pytest.raises(ProgramActionError, match="reset"):
-            wrong()
-
-
-def test_calls_after_the_end_say_what_to_do():
-    env = modal_env.make()
-    env.reset(seed=0)
-    for action in (0, 0, None, None):
-        env.step(action)
+    for _ in range(2):
+        env.step(None)
     for wrong in (env.last, lambda: env.step(0), lambda: env.step(None)):
         with pytest.raises(ProgramActionError, match="the game is over: call reset"):
             wrong()
@@ -299,11 +278,6 @@ def test_reset_refuses_what_it_does_not_know_and_changes_nothing(wrong):
         with pytest.raises(GameError, match=next(iter(wrong))):
             env.reset(**wrong)
         assert (contest.history, contest.turns) == before
-        begun = make()
-        with pytest.raises(GameError):
-            begun.reset(**wrong)
-        with pytest.raises(ProgramActionError, match="call reset"):
-            begun.step(0)
 
 
 @pytest.mark.parametrize("action", ["JustBot", LIBRARY["JustBot"]])
@@ -345,28 +319,18 @@ def test_an_unknown_name_unlike_all_others_is_answered_in_short():
     [
         {"epsilon": -0.1},
         {"epsilon": float("nan")},
-        {"epsilon": float("inf")},
-        {"epsilon": "a lot"},
-        {"epsilon": "1/0"},
-        {"epsilon": True},
-        {"epsilon": None},
         {"actions": "words"},
         {"agents": []},
         {"agents": "FairBot"},
-        {"agents": 3},
         {"agents": [3]},
         {"rounds": 0},
-        {"rounds": 2.0},
         {"players": 0},
         {"cost": "weight"},
-        {"cost": None},
         {"budget": 5},
         {"actions": "tokens", "budget": 0},
-        {"actions": "tokens", "budget": 501},
         {"actions": "tokens", "agents": [FairBot, FairBot]},
         {"render_mode": "rgb_array"},
         {"strict": "yes"},
-        {"strict": 1},
     ],
     ids=str,
 )

@@ -104,25 +104,6 @@ def test_vertices_that_are_equilibria_with_themselves_are_found_without_the_othe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", ["0", "1/10", "1/4", "1/3"])
-def test_vertices_of_the_library_that_are_equilibria_with_themselves_are_found_without_the_others(epsilon: str) -> None:
-    utilities = ProgramGame(list(LIBRARY.values())[:14], epsilon).utilities
-    assert vertices(utilities, symmetric_only=True) == [
-        vertex for vertex in vertices(utilities) if vertex.labels.played & ~vertex.labels.replies == 0
-    ]
-
-
-@pytest.mark.slow
-def test_the_symmetric_equilibria_of_the_whole_library_are_equilibria() -> None:
-    agents = list(LIBRARY.values())
-    found = equilibria(agents, "1/10", symmetric_only=True)
-    game = ProgramGame(agents, "1/10")
-    assert {each.payoffs[0] for each in found if each.is_pure} == {(1, 1), (F(9, 5), F(9, 5)), (F(19, 10), F(19, 10))}
-    for mix in {mix for each in found for mix in each.rows}:
-        assert exploitability(game, mix) == 0
-
-
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(matrices())
 def test_random_games_have_the_extreme_equilibria_that_gambit_finds(utilities: Matrix) -> None:
@@ -243,14 +224,6 @@ def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> 
             assert low <= max(paid) <= high
 
 
-def test_random_bot_changes_nothing() -> None:
-    """It is strictly dominated by DefectBot."""
-    for epsilon in ("0", "1/10", "3/10"):
-        before = [(each.rows, each.columns) for each in equilibria(POST, epsilon)]
-        after = [(each.rows, each.columns) for each in equilibria([*POST, RandomBot], epsilon)]
-        assert after == [tuple(tuple((*mix, 0) for mix in side) for side in each) for each in before]
-
-
 def test_the_sequence_of_agents_does_not_matter() -> None:
     names = ["DefectBot", "JustBot", "CooperateBot", "PrudentBot", "NiceBot", "FairBot"]
     agents = [LIBRARY[name] for name in names]
@@ -275,10 +248,6 @@ def test_equilibria_are_not_exploitable_and_others_are() -> None:
     for each in equilibria(POST, "3/10"):
         assert exploitability(game, each.row, each.column) == 0
     assert exploitability(game, [F(1, 4)] * 4) > 0
-
-
-def test_agents_by_name() -> None:
-    assert equilibria(["CooperateBot", "defectbot", "FB", "PB"], "1/10") == equilibria(POST, "1/10")
 
 
 def test_bad_arguments_are_refused() -> None:

@@ -206,11 +206,6 @@ class TestErrors:
         with pytest.raises(GameError, match=r"4 agents|add up to|a share is"):
             replicator(post("1/10"), start, 10)
 
-    @pytest.mark.parametrize("start", [None, 5, "FairBot", [None] * 4, {"FB": "half"}, {"FB": 0.5, "FairBot": 0.5}])
-    def test_what_are_no_shares(self, start: object) -> None:
-        with pytest.raises(GameError, match=r"4 agents|a share is|twice"):
-            replicator(post("1/10"), start, 10)
-
     @pytest.mark.parametrize("time", [0, -1, float("inf"), float("nan"), "10", None, True, [10], 10**400, 1j])
     def test_time(self, time: float) -> None:
         with pytest.raises(GameError, match="above 0"):
@@ -222,16 +217,6 @@ class TestErrors:
     def test_times(self, times: object) -> None:
         with pytest.raises(GameError, match="in order"):
             replicator(post("1/10"), EQUAL, 10, times=times)
-
-    @pytest.mark.parametrize("tolerance", [0, 1, "1e-9", None, float("nan")])
-    def test_tolerance(self, tolerance: object) -> None:
-        with pytest.raises(GameError, match="tolerance"):
-            replicator(post("1/10"), EQUAL, 10, tolerance=tolerance)
-
-    @pytest.mark.parametrize("matrix", [[], [[1, 2]], [[0.5]], [["a"]], None, 5, [1, 2], "ab", POST])
-    def test_payoffs(self, matrix: object) -> None:
-        with pytest.raises(GameError, match="payoff"):
-            replicator(matrix, [1], 10)
 
     def test_agents(self, cycling: Trajectory) -> None:
         with pytest.raises(GameError, match="NoBot"):

@@ -71,18 +71,6 @@ def test_random_pairs_as_the_naive_evaluator(
         assert outcome.cooperation == tuple(map(Fraction, trace[-1]))
 
 
-@pytest.mark.slow
-def test_random_agents_are_not_trivial(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
-    """The comparison above is worth something: deep agents, helpers of helpers, late worlds, all moves."""
-    agents = [agent for seed in range(8) for agent in parse_formulas(random_formulas(seed, 12))]
-    outcomes = [play(a, b) for a in agents[:60] for b in agents[:60]]
-    assert {agent.depth for agent in agents} >= {0, 1, 2, 3, 4}
-    assert any(helper.helpers for agent in agents for helper in agent.helpers.values())
-    assert max(outcome.settles for outcome in outcomes) >= 5
-    assert {outcome.moves for outcome in outcomes} == {("C", "C"), ("C", "D"), ("D", "C"), ("D", "D")}
-    assert any(Op.ME in agent.program for agent in agents)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_against_random_bot_as_by_trying_all_tosses(
     seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
@@ -271,15 +259,6 @@ def test_a_chain_of_helpers_takes_as_many_plays_as_it_is_long(rank: int) -> None
     assert len(Plays([(agent, other)]).pairs) <= 4 * rank + 4
 
 
-def test_a_chain_of_rank_12_as_the_naive_evaluator(naive: type[Any], parse_formulas: ParseFormulas) -> None:
-    formulas: list[tuple[Any, ...]] = [("[]", ("x", None))]
-    formulas += [("~", ("[]", ("&", ("x", rank), ("x", None)))) for rank in range(12)]
-    agents, expected = parse_formulas(formulas), naive(formulas)
-    for a, b in product(range(13), repeat=2):
-        trace = play(agents[a], agents[b]).trace
-        assert trace == tuple((expected.move(a, b, w), expected.move(b, a, w)) for w in range(len(trace)))
-
-
 def test_pairs_are_instantiated_once_and_only_if_reached() -> None:
     assert len(Plays([(FairBot, FairBot)]).pairs) == 1
     assert len(Plays([(PrudentBot, FairBot), (FairBot, PrudentBot)]).pairs) == 4
@@ -379,23 +358,6 @@ def test_nothing_is_provable_about_a_coin() -> None:
     assert (both.moves, both.cooperation, both.settles) == (("?", "?"), (HALF, HALF), 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "move"),
-    [
-        ("[](X(me) | ~X(me))", "C"),
-        ("[](X(me) & ~X(me))", "D"),
-        ("[](X(me) -> X(DefectBot))", "D"),
-        ("~[]X(me) & ~[]~X(me)", "C"),
-        ("[](<>X(me) | []false)", "C"),
-        ("[](X(me) <-> me) | []~[]X(me)", "D"),
-        ("[](~[]X(me) | [][]false)", "C"),
-    ],
-)
-def test_formulas_about_a_coin(text: str, move: str) -> None:
-    """That a coin is not provable is itself provable where PA is consistent."""
-    assert play(parse(text), RandomBot).moves == (move, "?")
-
-
 def test_the_same_play_has_one_coin() -> None:
     same = {"A": FairBot, "B": parse("[]X(me)"), "C": JustBot}
     assert play(parse("[](X(A) -> X(B))", helpers=same), RandomBot).moves == ("C", "?")
@@ -435,40 +397,11 @@ def test_a_tournament_is_every_play() -> None:
     assert result.worlds.dtype == np.int64
 
 
-def test_names_and_formulas_play_as_a_game_takes_them() -> None:
-    assert play("fb", "[](X(me) & (X(DB) -> []false))").moves == play(FairBot, PrudentBot).moves
-    assert tournament(["FairBot", PrudentBot, "[]X(me)"]).agents == (FairBot, PrudentBot, FairBot)
-
-
 def test_small_tournaments() -> None:
     with pytest.raises(GameError, match="one at least"):
         tournament([])
     assert tournament(iter([FairBot, FairBot])).cooperates.tolist() == [[True, True], [True, True]]
     assert tournament([RandomBot]).cooperates.tolist() == [[0.5]]
-
-
-def test_a_tournament_of_random_agents_is_every_play(
-    random_formulas: RandomFormulas, parse_formulas: ParseFormulas
-) -> None:
-    agents = parse_formulas(random_formulas(300, 25))
-    cooperates = tournament(agents).cooperates
-    for (row, a), (column, b) in product(enumerate(agents), repeat=2):
-        assert cooperates[row, column] == (play(a, b).moves[0] == "C")
-
-
-def test_faults_of_plays_and_tournaments() -> None:
-    with pytest.raises(GameError, match="is not an agent"):
-        play(FairBot, FairBot.formula)  # type: ignore[arg-type]
-    with pytest.raises(GameError, match="give a list of agents"):
-        tournament("FB")
-    with pytest.raises(GameError, match="give a list of agents"):
-        tournament(5)  # type: ignore[arg-type]
-    with pytest.raises(FormulaError, match="did you mean FairBot"):
-        play("FareBot", FairBot)
-    for worlds in (0, -1, 1.5, True, "3", 10_001, 10**9, 10**5000):
-        with pytest.raises(GameError, match="give a whole number from 1 to 10,000"):
-            play(FairBot, FairBot, worlds=worlds)  # type: ignore[arg-type]
-    assert len(play(FairBot, FairBot, worlds=10_000).trace) == 10_000
 
 
 def test_outcomes_in_words() -> None:

@@ -103,12 +103,6 @@ class Guess(Reward):
         return ~((pieces == home) & stands).any(axis=1)
 
 
-class RelayedGuess(Guess):
-    """The one who has to know is not the one who was told."""
-
-    seat = 2
-
-
 @pytest.fixture(autouse=True)
 def some_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Policies of these tests by name."""
@@ -249,14 +243,6 @@ class TestLearning:
         play = Play("clique:2", replace(RULES, message_rounds=1), Lineup(((0,),), ("secret",), (1.0,)), SMALL)
         play = replace(play, reward=Guess(), num_games=64, reward_scale=1.0)
         assert np.mean(self.learned(tmp_path, play, iterations=12)[-3:]) > 0.8
-
-    @pytest.mark.slow
-    def test_two_learners_find_a_code(self, tmp_path: Path) -> None:
-        """The first power is told and the third has to know: what the one says in the second round and what the other
-        makes of it, they have to find out together."""
-        play = Play("clique:3", RULES, Lineup(((0, 2),), ("secret",), (1.0,)), SMALL)
-        play = replace(play, reward=RelayedGuess(), num_games=64, reward_scale=1.0)
-        assert np.mean(self.learned(tmp_path, play, iterations=60)[-5:]) > 0.8
 
     @pytest.mark.slow
     def test_the_same_seed_gives_the_same_weights(self, tmp_path: Path) -> None:

@@ -22,14 +22,12 @@ import agents
 import evaluation
 import training
 from agents.rl.network import BoardNetwork
-from agents.specs import read
 from evaluation.exact import exploitability
 from evaluation.measures.symmetric_game import SymmetricGame
 from training import PopulationConfig, TrainConfig, TrainingError, train
 from training.board.seats import Lineup
 from training.cli.commands import app
 from training.cli.psro import step_table
-from training.population import exact_oracle
 from training.population.meta import PARTS, rounded, solve
 from training.population.portfolio import attacked
 from training.population.psro import Step, train_population
@@ -54,30 +52,6 @@ def test_a_mix_draws_one_policy_a_game_with_its_chance():
     assert abs(np.mean(drawn) - 0.75) < 0.15
     policy.reset("PLAYERA", 0)
     assert policy._drawn == drawn[0]
-
-
-def test_a_mix_plays_in_evaluations():
-    """A game's points are those of a game of the policies that it draws."""
-    found = evaluation.self_play("mix:hold=1/2,prosocial=1/2", map_name="clique:3", games=20, rules=RULES)
-    means = [value.value for value in found.welfare_per_year.values()]
-    assert 0 < sum(means) / 3 < 2
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("mix: dove = 1/3 , (hold)=2/3", "mix:dove=1/3,hold=2/3"),
-        (
-            "mix:(noisy:of=dove,error=0.2)=0.5,hold=0.5",
-            "mix:(noisy:of=dove,error=0.2)=1/2,hold=1/2",
-        ),
-        ("noisy:of=(mix:hold=1)", "noisy:of=(mix:hold=1)"),
-        ("mix:FairBot=1/2,DefectBot=1/2", "mix:FairBot=1/2,DefectBot=1/2"),
-    ],
-)
-def test_a_mix_is_read(text, canonical):
-    assert read(text).text == canonical
-    agents.make(text)
 
 
 @pytest.mark.parametrize(
@@ -311,11 +285,7 @@ def test_an_exact_oracle_begins_with_the_exact_best_response(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_exact_oracle_begins_on_toy_boards_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(exact_oracle, "STEPS", 1)
-    begun = replace(SMALL, out=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=1, iterations=1)
-    train_population(begun)
-    assert exact_oracle.is_checkpoint(begun.response_folder(1) / "begin")
+def test_an_exact_oracle_begins_on_toy_boards_only(tmp_path):
     with pytest.raises(TrainingError, match="can be convoyed on standard"):
         train_population(replace(SMALL, map_name="standard", oracle="exact", out=tmp_path / "q"))
 

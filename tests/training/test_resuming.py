@@ -73,16 +73,6 @@ def test_a_training_in_parts_ends_like_an_undisturbed_one(tmp_path: Path, change
 
 
 @pytest.mark.slow
-def test_resuming_needs_nothing_but_the_folder(tmp_path: Path, finished: Finished) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        train(replace(REPORTED, out=tmp_path / "there"), stop_after(1, KeyboardInterrupt))
-    (tmp_path / "there").rename(tmp_path / "here")
-    done = CliRunner().invoke(app, ["resume", str(tmp_path / "here")])
-    assert done.exit_code == 0, done.output
-    assert same(weights_of(finished()), weights_of(tmp_path / "here"))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_a_killed_process_goes_on(tmp_path: Path, name: str) -> None:
     command = ["best-response", "--against", "prosocial", "--map", "clique:3", "--years", "2", "--iterations", "9"]

@@ -1,7 +1,5 @@
 """Helpers of the environment's tests, as fixtures: test modules cannot import each other."""
 
-import copy
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,7 +11,6 @@ from welfare_env.engine.engines import ENGINES
 from welfare_env.game.press import TOKENS
 
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
-Player = Callable[[Game, int], Game]
 OneLine = Callable[[dict[str, Iterable[str]]], str]
 
 
@@ -161,20 +158,6 @@ def taking_spain(engine: str) -> Callable[..., Game]:
         return game
 
     return make
-
-
-@pytest.fixture(scope="session")
-def snapshot() -> Callable[..., Any]:
-    """``snapshot(env)``: all that can be seen of an AEC environment."""
-
-    def see(env: Any) -> Any:
-        bare = env.unwrapped
-        seen = {agent: [array.tobytes() for array in env.observe(agent).values()] for agent in env.agents}
-        told = [bare.agents, bare.agent_selection, bare.rewards, bare.terminations, bare.truncations]
-        refused = {agent: info.get("refused") for agent, info in env.infos.items()}
-        return json.dumps(bare.game.record()), copy.deepcopy(told), seen, refused, list(bare._turns)
-
-    return see
 
 
 @pytest.fixture(scope="session")

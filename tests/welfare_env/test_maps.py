@@ -106,19 +106,12 @@ class TestInstalled:
         assert map_names() == tuple(sorted(path.stem for path in MAPS.glob("*.map")))
         assert set(map_names()) == FACTS.keys() | LARGE.keys()
 
-    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
     def test_facts(self, name: str) -> None:
-        self.check(name, FACTS[name])
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", LARGE)
-    def test_facts_of_large_maps(self, name: str) -> None:
-        self.check(name, LARGE[name])
-
-    def check(self, name: str, facts: tuple) -> None:
         board = load_board(name)
         numbers = (len(board.powers), len(board.provinces), len(board.centers))
-        assert (*numbers, board.first_year, board.victory, board.build_anywhere) == facts
+        assert (*numbers, board.first_year, board.victory, board.build_anywhere) == (FACTS | LARGE)[name]
 
     @pytest.mark.parametrize("name", NAMES)
     def test_tables_agree_with_the_names(self, name: str) -> None:
@@ -240,11 +233,6 @@ class TestOwnMaps:
             with pytest.raises(MapFormatError, match="has changed"):
                 again()
 
-    def test_a_copy_of_the_standard_map_is_the_standard_map(self, tmp_path: Path) -> None:
-        path = tmp_path / "copy.map"
-        path.write_bytes((MAPS / "standard.map").read_bytes())
-        assert load_board(str(path)).orders.texts == load_board().orders.texts
-
     def test_a_board_stands_for_its_map(self) -> None:
         board = load_board("clique:3")
         for engine in ("fast", "reference"):
@@ -298,30 +286,21 @@ class TestFaults:
         ("old", "new", "told"),
         [
             ("BEGIN SPRING 1901 MOVEMENT", "BEGIN SPRING x MOVEMENT", ""),
-            ("BEGIN SPRING 1901 MOVEMENT", "BEGIN SPRING 1901", ""),
             ("BEGIN SPRING 1901 MOVEMENT", "BEGIN FALL 1901 MOVEMENT", "FALL"),
             ("VICTORY 4", "VICTORY four", "VICTORY"),
-            ("VICTORY 4", "VICTORY " + "9" * 5000, "VICTORY"),
             ("VICTORY 4", "RULE NO_CHECK", "NO_CHECK"),
             ("VICTORY 4", "A BEL", "UNIT BEFORE POWER"),
             ("ALBION", "GLOBAL", "GLOBAL"),
-            ("ALBION", "ALB", "ALB"),
             ("A PAR\n", "F PAR\n", "F PAR"),
-            ("F LON", "F XYZ", "XYZ"),
             ("UNOWNED SPA BEL", "UNOWNED SPA XYZ", "XYZ"),
             ("LAND PAR ABUTS BEL BRE SPA", "LAND PAR ABUTS BEL BRE", "PAR"),
-            ("LAND PAR ABUTS BEL BRE SPA", "LAND PAR ABUTS BEL BRE SPA XYZ", "XYZ"),
             ("LAND PAR ABUTS BEL BRE SPA", "LAMD PAR ABUTS BEL BRE SPA", "LAMD"),
             ("LAND PAR ABUTS BEL BRE SPA", "LAND PAR ABUTS BEL BRES SPA", "LINE 31: 'BRES' IS NOT A PLACE"),
-            ("LAND PAR ABUTS BEL BRE SPA", "", "PAR"),
             ("Paris = par", "", "PAR"),
-            ("Paris = par", "Paris =", ""),
             ("WATER CHA ABUTS", "SHUT BEL\nWATER CHA ABUTS", "BEL"),
             ("COAST SPA/NC ABUTS", "WATER SPA/NC ABUTS", "SPA IS WATER AND COAST"),
             ("GALLIA (GALLIC) PAR BRE\nA PAR\nF BRE", "", "TWO POWERS"),
             ("VICTORY 4", "MAP nowhere", "INSTALLED"),
-            ("VICTORY 4", "USE /dev/zero", "INSTALLED"),
-            ("VICTORY 4", "MAP isle.map", "INSTALLED"),
         ],
     )
     def test_faults_are_told(

@@ -1,6 +1,5 @@
 """The parallel environment: the same game as the AEC one, slots and choices, rewards, ends, wrong actions."""
 
-import copy
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -145,19 +144,6 @@ class TestSameGame:
             )
         assert {info["view"].asked for info in infos.values()} == {"orders"}
         assert [message.round for message in env.game.messages] == [1] * 7 + [2] * 7 + [3] * 7
-
-    @pytest.mark.parametrize("options", MODES)
-    def test_a_copy_in_the_middle_goes_on_in_the_same_way(self, options: dict) -> None:
-        env, seen, _ = made(**options)
-        for _ in range(5):
-            seen, *_ = env.step(masked(env, seen, np.random.default_rng(5)))
-        twin, ways = copy.deepcopy(env), []
-        for either in (env, twin):
-            rng, now = np.random.default_rng(6), seen
-            while either.agents:
-                now, *_ = either.step(masked(either, now, rng))
-            ways.append(either.game.record())
-        assert ways[0] == ways[1]
 
 
 class TestRevisedOrders:

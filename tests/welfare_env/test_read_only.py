@@ -1,7 +1,5 @@
 """Arrays that public objects hand out: nobody writes to what the kernels trust, or to what others will see."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,6 +83,12 @@ def test_what_stays_with_its_owner_cannot_be_written_to(name: str) -> None:
     assert len(found) >= FEWEST[name], sorted(found)
 
 
+@pytest.mark.parametrize("name", ["rows", "final", "legal"])
+def test_arrays_of_many_games_cannot_be_replaced(name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(vector(2), name, np.zeros(3))
+
+
 # Properties that make a new array whenever they are asked.
 COPIED = {"units", "dislodged", "retreats", "owners", "welfare", "influence"}
 
@@ -137,42 +141,3 @@ def test_what_a_step_returns_is_the_callers(threads: int) -> None:
             array[...] = 1
         choices[:] = 10**6
     np.testing.assert_array_equal(games.rows, others.rows)
-
-
-ABUSE = """
-import numpy as np, welfare_env
-begun = [welfare_env.vector_env(4, years=1, threads=threads) for threads in (1, 2)]
-for games in begun:
-    games.reset(seed=0)
-for games in begun * 12:
-    legal = games.legal
-    for array in (games.rows, games.final, legal.orders, legal.starts, legal.games, legal.slots, legal.powers):
-        try:
-            array[...] = 10**6
-        except ValueError:
-            continue
-        print("written")
-    for name in ("rows", "final", "legal"):
-        try:
-            setattr(games, name, np.full((4, 806), 10**6, np.int32))
-        except AttributeError:
-            continue
-        print("replaced", name)
-    games.num_games = 10**6
-    for choice in (10**6, -(10**6)):
-        try:
-            games.step(np.full(len(games.legal), choice))
-        except welfare_env.ActionError:
-            continue
-        print("played", choice)
-    games.step(games.sample())
-print("alive")
-"""
-
-
-@pytest.mark.slow
-def test_no_abuse_ends_the_process() -> None:
-    """In a process of its own: with arrays that could be written to, a step killed it."""
-    command = [sys.executable, "-c", ABUSE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stdout.split()) == (0, ["alive"]), done.stderr

@@ -94,12 +94,6 @@ class TestRoundTrip:
         again.advance()
         assert "A MAR" in again.units["FRANCE"]
 
-    def test_a_mixed_winter_survives(self, tmp_path: Path) -> None:
-        game = Game.from_position("W1901A", {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR", "MAR", "BRE"]})
-        game.submit("FRANCE", ["A PAR D", "A MAR B"], strict=False)
-        game.save(tmp_path / "game.json")
-        assert saved(Game.load(tmp_path / "game.json")) == saved(game)
-
     def test_a_record_is_plain_json(self, states: list[Game]) -> None:
         for game in states:
             assert saved(game) == json.loads(json.dumps(game.record(), allow_nan=False)) == game.record()
@@ -273,33 +267,23 @@ def drop(number: int) -> Callable[[Any], None]:
 
 DAMAGE = {
     "a unit moved": change("phases.1.state.units.FRANCE", ["A MAR", "A GAS", "F MAO"]),
-    "a unit more": change("phases.1.state.units.ITALY", ["F NAP", "A ROM", "A VEN", "A TUN"]),
-    "a unit less": change("phases.2.state.units.ITALY", ["F NAP", "A ROM"]),
     "a unit that cannot be": change("phases.0.state.units.FRANCE", ["F PAR"]),
     "an owner changed": change("phases.2.state.centers.FRANCE", ["BRE", "MAR", "PAR", "BEL"]),
     "points changed": change("phases.3.state.welfare.FRANCE", 7),
-    "points changed at the end": change("phases.-1.state.welfare.FRANCE", 100),
     "a phase dropped": drop(1),
-    "the last phase dropped": drop(-1),
     "a phase twice": lambda record: record["phases"].insert(2, record["phases"][2]),
-    "a phase renamed": change("phases.1.name", "S1901M"),
     "a phase after the end": lambda record: record["phases"].append(record["phases"][-1]),
     "an order changed": change("phases.0.orders.FRANCE", ["A PAR - PIC", "F BRE - MAO"]),
     "an illegal order": change("phases.0.orders.FRANCE", ["A PAR - MOS"]),
-    "orders of no list": change("phases.0.orders.FRANCE", "A PAR - BUR"),
     "a result changed": change("phases.0.results.A PAR", ["bounce"]),
     "another map": change("map", "pure"),
-    "an unknown map": change("map", "atlantis"),
     "the rules dropped": change("welfare_env.rules", {}),
     "rules out of range": change("welfare_env.rules.years", 0),
     "another format": change("welfare_env.format", 3),
-    "other years played": change("welfare_env.years_played", 5),
     "a message to nobody": change("phases.0.messages.0.recipient", "NOBODY"),
     "a message in another phase": change("phases.0.messages.0.phase", "F1901M"),
-    "a message in round 9": change("phases.0.messages.0.round", 9),
     "a message without text": change("phases.0.messages.0.message", ""),
     "a void order of another type": change("phases.0.void.FRANCE", [5]),
-    "a void order without reason": change("phases.0.void.FRANCE", [{"order": "x"}]),
     "a phase of another type": change("phases.1", "F1901M"),
     "deep nesting in units": change("phases.0.state.units.FRANCE", json.loads("[" * 500 + "]" * 500)),
     "an endless name": change("phases.0.name", f"S{'1' * 5000}M"),
@@ -365,14 +349,6 @@ class TestDamage:
         sound["welfare_env"]["format"] = 1
         with pytest.raises(RecordError, match="format 1; this version reads 2"):
             Game.load(write(path, sound), allow_edited=True)
-
-    def test_changed_retreats_are_named(self, dislodging: Callable[..., Game], tmp_path: Path) -> None:
-        game = dislodging()
-        game.advance()
-        record = saved(game)
-        record["phases"][1]["state"]["retreats"]["GERMANY"]["A BUR"] = ["GAS"]
-        with pytest.raises(RecordError, match="saved game"):
-            Game.load(write(tmp_path / "damaged.json", record))
 
 
 WORDS = [

@@ -1,10 +1,8 @@
 """Every engine against the `diplomacy` package driven directly, after every phase of random games."""
 
 import contextlib
-import copy
 import io
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,13 +29,6 @@ OTHER_MAPS = [
     "standard_france_austria",
     "standard_germany_italy",
 ]
-
-
-def pickled(game: Game) -> Game:
-    return pickle.loads(pickle.dumps(game))  # noqa: S301 (our own bytes)
-
-
-COPIES = [copy.deepcopy, pickled]
 
 
 def upstream_game(map_name: str) -> Any:
@@ -159,12 +150,6 @@ def test_random_game_on_other_maps_is_the_packages(
     play_all(map_name, RULES, seed, draw_orders, start)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("map_name", ["standard_age_of_empires", "modern"])
-def test_a_map_where_units_may_be_built_anywhere(map_name: str, draw_orders: Drawer) -> None:
-    play_all(map_name, RULES, 0, draw_orders)
-
-
 class TestStates:
     """An engine keeps no game: what it answers depends on the state alone."""
 
@@ -190,17 +175,6 @@ class TestStates:
             again = other.legal(before.state)
             for name in ("orders", "slots", "powers"):
                 assert np.array_equal(getattr(again, name), getattr(before.legal, name)), record.phase
-
-    @pytest.mark.parametrize("remake", COPIES, ids=lambda remake: remake.__name__)
-    @pytest.mark.parametrize("ask_first", [False, True])
-    def test_a_copy_obeys(self, engine: str, ask_first: bool, remake: Callable[[Game], Game]) -> None:
-        game = Game(engine=engine)
-        if ask_first:
-            game.legal_orders("FRANCE")
-        twin = remake(game)
-        twin.submit("FRANCE", ["A PAR - BUR"])
-        twin.advance()
-        assert set(twin.units["FRANCE"]) == {"A BUR", "A MAR", "F BRE"}
 
     def test_legal_does_not_disturb_step(self, engine: str, draw_orders: Drawer) -> None:
         game, rng = Game(engine=engine), np.random.default_rng(4)

@@ -273,6 +273,7 @@ def test_units_and_labels_of_the_standard_map_can_be_read(browser, page, size):
     assert sorted(heights)[37] * scale > 8.5
     assert min(heights) * scale > (6 if size == (800, 600) else 9)
     assert browser.ask(COVERED) == []
+    assert browser.ask("document.documentElement.scrollWidth") <= size[0]
 
 
 def test_the_banner_tells_who_leads(browser, folder):
@@ -308,13 +309,6 @@ def test_the_map_is_saved_as_a_picture(opened):
     assert (name, width, is_high) == ("S1901M.png", 1600, True)
     assert colors > 50  # neither empty nor black
     assert opened.complaints == [request for request in opened.requests if not request.startswith("data:")] == []
-
-
-@pytest.mark.parametrize(("width", "height", "mobile"), [(1280, 800, False), (390, 844, True)])
-def test_nothing_is_wider_than_the_screen(browser, page, width, height, mobile):
-    browser.look(width, height, mobile=mobile)
-    browser.open(page)
-    assert browser.ask("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.slow

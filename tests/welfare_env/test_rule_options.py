@@ -373,6 +373,7 @@ class TestRules:
         with pytest.raises(AttributeError):
             Rules().years = 3
         assert hash(Rules(years=2, progressive=[1, 2])) == hash(Rules(years=2, progressive=(1, 2)))
+        assert Rules(years=np.int64(2), progressive=[np.int64(1)] * 2) == Rules(years=2, progressive=(1, 1))
 
     def test_rules_survive_the_way_through_a_dict(self) -> None:
         for rules in (Rules(), STANDARD, Rules(years=2, progressive=(0, 3), transfers=True), TestMediator.RULES):

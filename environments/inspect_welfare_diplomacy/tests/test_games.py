@@ -38,7 +38,6 @@ from agents.lm.stub.replies import stub_reply
 from welfare_env import Rules
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
-ROOT = Path(__file__).parents[1]
 SELF_PLAY = "inspect_welfare_diplomacy/welfare_diplomacy"
 EXPLOITABILITY = f"{SELF_PLAY}_exploitability"
 SMALL = {"years": 1, "message_rounds": 1}
@@ -216,40 +215,6 @@ def test_an_option_that_is_misspelt_plays_nothing(run, tmp_path, task) -> None:
     assert not list_eval_logs(str(tmp_path / "logs"))
 
 
-def test_the_register_finds_two_tasks_in_the_file() -> None:
-    found = {task.name for task in inspect_ai.list_tasks("inspect_welfare_diplomacy", root_dir=ROOT)}
-    assert found == {"welfare_diplomacy", "welfare_diplomacy_exploitability"}
-
-
-def test_the_log_has_the_options_that_were_given(run) -> None:
-    log = run(SELF_PLAY, "mockllm/none", task_args={"policy": "dove", "games": 1, **SMALL})
-    assert log.eval.task_args_passed == {"policy": "dove", "games": 1, **SMALL}
-    assert "others" not in log.eval.task_args
-
-
-def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
-    """Whatever follows in their turns, such as the question about orders after that for a summary."""
-    failed = asyncio.Event()
-
-    class Failing(Mock):
-        async def answer(self, messages, tools, tool_choice, config):
-            prompt = "".join(message.text for message in messages)
-            if "You are FRANCE" in prompt and " S1901M" in prompt and config.response_schema is None:
-                failed.set()
-                raise RuntimeError("the server does not like France")
-            if config.response_schema is None:  # the summaries of the others are on their way
-                await asyncio.wait_for(failed.wait(), 60)
-                await asyncio.sleep(0.2)
-            return super().answer(messages, tools, tool_choice, config)
-
-    model = Failing()
-    log = run(tasks.welfare_diplomacy(games=1, **SMALL), model.model)
-    assert log.status == "error"
-    assert "does not like France" in log.error.message
-    assert 7 <= model.asked.total() <= 7 + 6, "the turns of Spring, and summaries that were on their way: no more"
-    assert not any("You are FRANCE" in prompt and "note on" in prompt for prompt in model.asked)
-
-
 def test_every_turn_is_a_span_of_its_power(run) -> None:
     (sample,) = run(tasks.welfare_diplomacy(games=1, **SMALL), Mock().model).samples
     begun = {event.id: event for event in sample.events if event.event == "span_begin"}
@@ -319,18 +284,6 @@ def _answered(stub):
     return Counter(
         json.dumps(asked.body.get("messages") or asked.body["input"]) for asked in stub.requests if asked.fault == "ok"
     )
-
-
-def test_what_mockllm_says_by_itself_is_no_order(run) -> None:
-    class Plain(Mock):
-        def answer(self, messages, tools, tool_choice, config):
-            output = super().answer(messages, tools, tool_choice, config)
-            output.completion = "Default output from mockllm/model"
-            return output
-
-    (sample,) = run(tasks.welfare_diplomacy(games=1, **SMALL), Plain().model).samples
-    assert {power: sample.scores["measures"].value[power] for power in POWERS} == dict.fromkeys(POWERS, 0)
-    assert sample.store["record"]["welfare_env"]["replies"]["FRANCE"]["parsed"] == 0
 
 
 class Slow(Mock):
