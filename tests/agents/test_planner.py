@@ -19,7 +19,7 @@ from agents.policy import CoalitionPolicy
 from agents.scripted.planner.campaign import CampaignPolicy
 from agents.scripted.planner.landing import STANDS, Traffic, landing, landing_moves, landing_winter
 from agents.scripted.planner.planner import PlannerPolicy, least_gain
-from agents.scripted.planner.plans import PASSING, Course, Move, Neutral, Plan, PlanDrawer
+from agents.scripted.planner.plans import PASSING, Course, Move, Neutral, Plan, PlanDrawer, nearest
 from agents.scripted.planner.search import PlanSearch, kind_of
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
@@ -177,6 +177,11 @@ class TestPlans:
             changed = drawer.change(plan, view)
             differing = [year for year in range(5) if changed.courses["ITALY"][year] != plan.courses["ITALY"][year]]
             assert set(changed.orders) == {(year, 0, "ITALY") for year in range(min(differing, default=5))}
+
+    def test_the_nearest_powers(self) -> None:
+        board = Game().board
+        assert nearest(board, "ENGLAND", ["ENGLAND", "FRANCE"])[0] == "GERMANY"
+        assert nearest(board, "ITALY", ["ITALY"])[0] == "AUSTRIA"
 
 
 class TestSearch:

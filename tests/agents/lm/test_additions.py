@@ -135,6 +135,11 @@ class TestParts:
         assert "reach your units" not in text
         assert '"journal"' in text
 
+    @pytest.mark.parametrize("map_name", ["pure", "clique:4", "shared-clique:4"])
+    def test_other_maps(self, map_name: str) -> None:
+        view = Game(map_name, Rules(years=2)).view(Game(map_name).powers[0], "messages", 1)
+        assert build(view, addition=EVERYTHING).text
+
 
 def spoken(model: ScriptedModel, addition: Addition, rounds: int = 3) -> LMPolicy:
     """A player of France after the rounds of a phase."""

@@ -75,6 +75,13 @@ class TestThoughts:
         assert answer.text == GOOD
         answer.reasoning.encode()
 
+    def test_deep_ones_end(self) -> None:
+        deep: Any = "Hm."
+        for _ in range(900):
+            deep = [deep]
+        body = wire("messages", [{"type": "thinking", "thinking": deep}, {"text": "x"}])
+        assert read("messages", body).reasoning == ""
+
     def test_they_are_kept_with_the_reply(self, connect: Connect, question: Request, tmp_path: Any) -> None:
         with ResponseCache(tmp_path / "replies.sqlite") as cache:
             model = CachedModel(connect("responses", "think"), cache)
