@@ -328,3 +328,15 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
     assert 'if __name__ == "__main__":' in unguarded.stderr
     assert len(unguarded.stderr.splitlines()) < 30
     assert (guarded.returncode, guarded.stdout, guarded.stderr) == (0, "3\n", "")
+
+
+@pytest.mark.slow
+def test_the_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # no name is folded
+    rows = cli("demo", "--workers", "2").rows()
+    assert [row[0] for row in rows][:4] == list(playing.DEMO_POLICIES)
+    assert rows[1][1] == "4.843 [all 5 alike]"
+    gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
+    assert {key[0] for key in gains} == set(playing.DEMO_PROFILES)
+    assert all(gain > 1 for gain in gains.values())
+    assert gains["prosocial", "singles", playing.LEARNED] == max(gains.values())
