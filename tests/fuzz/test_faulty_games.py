@@ -134,7 +134,7 @@ class Server:
         answer, counts = good(connection.path, asked, self.rng)
         content = json.dumps(answer, ensure_ascii=bool(self.rng.integers(2))).encode()
         self._pay("good", counts)
-        match int(self.rng.integers(4)):
+        match int(self.rng.integers(3)):
             case 0:
                 content = gzip.compress(content)
                 await connection.send(_head(200, f"content-encoding: gzip\r\ncontent-length: {len(content)}") + content)
@@ -144,9 +144,6 @@ class Server:
                     piece = content[start : start + 1000]
                     await connection.send(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                 await connection.send(b"0\r\n\r\n")
-            case 2:  # an event stream that nobody asked for
-                content = b": wait\n\ndata: " + json.dumps(answer).encode() + b"\n\ndata: [DONE]\n\n"
-                await connection.send(_whole(200, content))
             case _:
                 await connection.send(_head(200, "content-type: text/html") + content)  # until the connection ends
 
@@ -158,11 +155,9 @@ class Server:
             self._pay(kind, lost)
             await connection.send(b"HTTP/1.1 200 OK\r\n")
             await connection.drip(b"x-slow: yes\r\n")
-        answer, counts = good(connection.path, asked, self.rng)
+        answer, _ = good(connection.path, asked, self.rng)
         content, outcome = FAULTS[kind](json.dumps(answer).encode())
-        if outcome is Outcome.READ:
-            self.account["good"] += 1
-        self._pay(kind, {Outcome.READ: counts, Outcome.LOST: lost, Outcome.FREE: None}[outcome])
+        self._pay(kind, lost if outcome is Outcome.LOST else None)
         await connection.send(content)
 
 
@@ -177,7 +172,6 @@ def _whole(status: int, body: bytes) -> bytes:
 class Outcome(Enum):
     """What the players make of a faulty answer."""
 
-    READ = "a whole answer in a broken wrapping, read at once"
     LOST = "asked again, and counted as dear as it may have been"
     FREE = "asked again; an error costs nothing"
 
@@ -187,9 +181,9 @@ FAULTS: dict[str, Callable[[bytes], tuple[bytes, Outcome]]] = {
     "no answer": lambda body: (b"", Outcome.LOST),
     "half a body": lambda body: (_head(200, f"content-length: {len(body)}") + body[: len(body) // 2], Outcome.LOST),
     "half a JSON": lambda body: (_whole(200, body[:-2]), Outcome.LOST),
-    "two answers": lambda body: (_whole(200, body + body), Outcome.READ),
+    "two answers": lambda body: (_whole(200, body + body), Outcome.LOST),
     "a page": lambda body: (_whole(200, b"<html>Please wait</html>"), Outcome.LOST),
-    "no gzip": lambda body: (_head(200, f"content-encoding: gzip\r\ncontent-length: {len(body)}") + body, Outcome.READ),
+    "no gzip": lambda body: (_head(200, f"content-encoding: gzip\r\ncontent-length: {len(body)}") + body, Outcome.LOST),
     "an odd answer": lambda body: (_whole(200, b'{"choices": [], "output": 5, "content": {}}'), Outcome.LOST),
     "an error as an answer": lambda body: (_whole(200, _LATER), Outcome.FREE),
     "too many": lambda body: (_whole(429, b"slow down"), Outcome.FREE),
