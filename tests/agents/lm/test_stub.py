@@ -143,7 +143,7 @@ class TestReplies:
         assert [order[:5] for order in reply["orders"]] == ["A PAR", "F BRE", "F STP", "A CON"]
         assert all(order in prompt for order in reply["orders"])
 
-    @pytest.mark.parametrize(("schema", "fits"), SCHEMAS, ids=str)
+    @pytest.mark.parametrize(("schema", "fits"), SCHEMAS)
     def test_they_follow_the_schema(self, schema: dict[str, Any], fits: Callable[[Any], bool]) -> None:
         replies = [json.loads(stub_reply(str(number), schema)) for number in range(50)]
         assert [reply for reply in replies if not fits(reply)] == []
