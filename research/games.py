@@ -1,4 +1,4 @@
-"""How studies play: options, progress, and a store of finished games, from which an interrupted study continues."""
+"""How the scripts play: options, progress, and a store of finished games, from which an interrupted one continues."""
 
 from __future__ import annotations
 

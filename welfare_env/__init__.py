@@ -17,7 +17,7 @@ from welfare_env import errors
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.maps import map_names
-from welfare_env.envs.setting import UNSET, Options, make_setting
+from welfare_env.envs.setting import UNSET, EnvSettings, Options, make_setting
 from welfare_env.errors import (
     ActionError,
     GameOverError,
@@ -33,6 +33,7 @@ from welfare_env.errors import (
     UnknownMapError,
     UnknownPowerError,
     WelfareEnvError,
+    did_you_mean,
 )
 from welfare_env.game.game import Game
 from welfare_env.game.history import PhaseRecord, Void
@@ -102,7 +103,7 @@ def make(map_name: str | Board = "standard", rules: Rules | None = None, **optio
     """
     from welfare_env.envs.aec import DiplomacyEnv
 
-    return DiplomacyEnv(make_setting(map_name, rules, **options))
+    return DiplomacyEnv(_setting("make", map_name, rules, options))
 
 
 def parallel_env(
@@ -111,7 +112,15 @@ def parallel_env(
     """The game as a PettingZoo ParallelEnv: all powers act at once. Arguments and errors as for `make`."""
     from welfare_env.envs.parallel import ParallelDiplomacyEnv
 
-    return ParallelDiplomacyEnv(make_setting(map_name, rules, **options))
+    return ParallelDiplomacyEnv(_setting("parallel_env", map_name, rules, options))
+
+
+def _setting(function: str, map_name: str | Board, rules: Rules | None, options: Options) -> EnvSettings:
+    """The settings of an environment; a TypeError for unknown options, as Python would for a parameter."""
+    known = Options.__annotations__
+    for name in sorted(options.keys() - known.keys()):
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}")
+    return make_setting(map_name, rules, **options)
 
 
 def vector_env(

@@ -95,15 +95,6 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
     _replace(path, lambda part: parquet.write_table(table, part))
 
 
-def write_page(page: str, path: Path) -> None:
-    """Write an HTML page. Replaces an existing file.
-
-    Raises:
-        TableError: the file cannot be written.
-    """
-    _replace(path, lambda part: part.write_text(page, encoding="utf-8", errors="replace"))
-
-
 def _check_installed(what: str, package: str) -> None:
     if find_spec(package) is None:
         raise TableError(f"{what} needs {package}: pip install {package}, or {install_extra('tables')}")

@@ -15,8 +15,6 @@ import typer
 
 import evaluation
 from agents.runtime.progress import metered
-from agents.runtime.table_files import check_file
-from agents.runtime.table_options import TableOptions
 from agents.specs import Spec, read, read_profile
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
@@ -38,12 +36,7 @@ T = TypeVar("T")
 
 AnyProfile = Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")]
 Keys = Annotated[list[str] | None, typer.Argument(help="Keys of games, or prefixes of keys.", show_default="all games")]
-SavedGame = Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")]
 Variant = Annotated[str, typer.Option(metavar="welfare|standard", help="The rules of the games.")]
-Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
-Witness = Annotated[
-    Path | None, typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`).")
-]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same results, with any number of workers.")]
 Store = Annotated[Path, typer.Option(help="Finished games are stored here; an interrupted command resumes from them.")]
 Processes = Annotated[
@@ -59,17 +52,6 @@ Processes = Annotated[
 def command_line(name: str) -> str:
     """The command line, for reports; "" if the command was not called from the shell."""
     return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
-
-
-def check_files(tables: TableOptions, witness: Path | None) -> None:
-    """Check before the first game that the tables and the witness can be written.
-
-    Raises:
-        TableError: a file cannot be written.
-    """
-    tables.check()
-    if witness is not None:
-        check_file(witness)
 
 
 def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[Spec]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Unpack
@@ -162,10 +162,6 @@ class CrossPlayResult(PlayedResult):
     @property
     def _played(self) -> tuple[MixedGames, ...]:
         return (*self.mixes.values(), *(scenario.games for scenario in self.scenarios))
-
-    def played_games(self) -> Iterator[GameMeasures]:
-        """The measures of all games."""
-        return (game for mix in self._played for game in mix.measures)
 
     @property
     def games_a_sample(self) -> int:

@@ -130,10 +130,6 @@ class SelfPlayResult(PlayedResult):
         parts = dict.fromkeys(self.seats[0], "profile")
         return usage_by_part((record, parts) for record in self.records).get("profile", {})
 
-    def played_games(self) -> tuple[GameMeasures, ...]:
-        """The measures of all games."""
-        return self.measures
-
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year; docs/results.md describes the columns."""
         return game_rows(self.measures, self.policy, evaluation_seed=self.seed, by_year=by_year)

@@ -47,10 +47,6 @@ class PlayedResult(GamesResult):
     map_name: str
     notes: tuple[str, ...]
 
-    def played_games(self) -> Iterable[GameMeasures]:
-        """The measures of all games."""
-        raise NotImplementedError
-
     def played(self, games: int) -> dict[str, Any]:
         """The settings as plain JSON types, with `games` per condition."""
         return {

@@ -88,19 +88,6 @@ def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = No
     played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))
 
 
-def annotated_page(record: Mapping[str, Any], map_name: str | None = None) -> str:
-    """The HTML of a game's page, as in `write_replay`.
-
-    Raises:
-        RecordError: the record is damaged.
-    """
-    from welfare_env.render.replay.page import replay_page  # lazily: scipy
-
-    played = Game.from_record(dict(record), map_name=map_name)
-    annotations = annotations_of(played, record.get("welfare_env", {}), map_name)
-    return replay_page(played.record(), played.board, annotations)
-
-
 def _players(game: Game, recorded: Mapping[str, Any]) -> dict[str, str]:
     """Power -> spec of its policy; {} if the record does not name all of them."""
     known = {power: recorded[power] for power in game.powers if isinstance(recorded.get(power), str)}

@@ -242,8 +242,6 @@ _STAGES = (
 )
 # The difference between the formulas of order 5 and 4.
 _ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-EVALUATIONS = len(_STAGES)
-"""Evaluations of the slopes per step."""
 
 Numbers = NDArray[np.int64]
 SlopesOf = Callable[[Floats, Numbers], Floats]
