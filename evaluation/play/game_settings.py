@@ -118,7 +118,7 @@ class GameSettings:
     report: Report | None = None
     models: Models = None
     shared_models: SharedModels | None = field(init=False, repr=False, compare=False)
-    _samples: dict[Spec, Policy] = field(init=False, repr=False, compare=False)
+    _samples: dict[Spec, Policy] = field(default_factory=dict, repr=False, compare=False)
     played: Rules = field(init=False)
     board: Board = field(init=False, repr=False)
 
@@ -133,7 +133,6 @@ class GameSettings:
         object.__setattr__(self, "shared_models", shared_models(self.models))
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
-        object.__setattr__(self, "_samples", {})
         if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
             raise EvaluationError(f"seats={quoted(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
@@ -202,7 +201,7 @@ class GameSettings:
 
     def run_like(self, others: GameSettings) -> GameSettings:
         """The same games, with the workers, store, report and models of other settings."""
-        run = {name: getattr(others, name) for name in ("workers", "store", "report", "models")}
+        run = {name: getattr(others, name) for name in ("workers", "store", "report", "models", "_samples")}
         return replace(self, **run)
 
     def sample(self, spec: Spec) -> Policy:

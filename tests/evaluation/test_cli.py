@@ -204,6 +204,7 @@ def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # no name is folded
     monkeypatch.setattr(playing, "DEMO_GAMES", 1)
     monkeypatch.setattr(playing, "DEMO_SELECTION_GAMES", 1)
     monkeypatch.setattr(playing, "DEMO_POLICIES", ("hold", "prosocial"))

@@ -182,7 +182,7 @@ def test_players_of_ones_own_are_found_in_the_present_folder(tmp_path: Path) -> 
     (tmp_path / "typer.py").write_text("raise SystemExit('the folder hides what is installed')\n")
     code = "from evaluation.cli.main import main; main()"
     arguments = ["--map", "clique:3", "--years", "1", "--games", "1", "--message-rounds", "0", "--workers", "1"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1", "COLUMNS": "200"}
     done = subprocess.run(
         [sys.executable, "-c", code, "self-play", "import:mine.Mine", *arguments],
         cwd=tmp_path,

@@ -78,7 +78,7 @@ def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: p
     seen: list[tuple[str, int, int]] = []
 
     class Meter:
-        def __init__(self, what: str, total: int, unit: str, sources: object) -> None:
+        def __init__(self, what: str, total: int, unit: str) -> None:
             self.what, self.total, self.done = what, total, 0
 
         def __enter__(self) -> Meter:
@@ -98,8 +98,8 @@ def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: p
         ["red-team", "hold", "--budget", "quick"],
     )
     for command in commands:
-        sweep = ["--years", "1,2", "--map", "clique:3", "--message-rounds", "0"]
-        run = CliRunner().invoke(app, [*command, *sweep, "--games", "2", "--workers", "1"])
+        board = ["--years", "2", "--map", "clique:3", "--message-rounds", "0"]
+        run = CliRunner().invoke(app, [*command, *board, "--games", "2", "--workers", "1"])
         assert run.exit_code == 0, run.output
     assert [(done, total) for _, done, total in seen] == [(total, total) for _, _, total in seen]
-    assert seen[0] == ("playing", 8, 8)
+    assert seen[0] == ("playing", 4, 4)

@@ -9,6 +9,7 @@ import numpy as np
 
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
+from welfare_env.compiling import uninterrupted
 from welfare_env.engine import Legal, State, initial_state, kernels
 from welfare_env.engine import tables as t
 from welfare_env.engine.tables import tables_of
@@ -99,6 +100,7 @@ class FastEngine:
 def ensure_compiled() -> None:
     """Compile what single games need, or load it from numba's cache, e.g. before many processes start."""
     engine = FastEngine(load_board("clique:2"), Rules(years=1))
-    state = engine.initial()
-    engine.legal(state)
-    engine.step(state, [np.zeros(0, np.int32)] * len(engine.board.powers))
+    with uninterrupted():
+        state = engine.initial()
+        engine.legal(state)
+        engine.step(state, [np.zeros(0, np.int32)] * len(engine.board.powers))
