@@ -210,13 +210,16 @@ def warm_up() -> None:
 
     Otherwise the first game and the first `vector_env` compile it. Either way a line on stderr says so.
     """
-    env = parallel_env("clique:2", years=1, press=None)
-    env.reset(seed=0)
-    env.step({})
-    games = vector_env(1, "clique:2", years=1)
-    games.reset()
-    games.step(games.sample())
-    games.observe([0], [0])
+    from welfare_env.compiling import uninterrupted  # imports numba
+
+    with uninterrupted():
+        env = parallel_env("clique:2", years=1, press=None)
+        env.reset(seed=0)
+        env.step({})
+        games = vector_env(1, "clique:2", years=1)
+        games.reset()
+        games.step(games.sample())
+        games.observe([0], [0])
 
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")
