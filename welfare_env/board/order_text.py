@@ -143,9 +143,9 @@ class Reading:
     is_loose: bool = False
 
     def allows(self, legal: Reading) -> bool:
-        """Whether this reading is compatible with a legal order."""
+        """Whether this reading is compatible with a legal order. A retreat may be written as a move."""
         return (
-            self.command == legal.command
+            (self.command == legal.command or (self.command, legal.command) == ("-", "R"))
             and self.unit in ("", legal.unit)
             and self.other in ("", legal.other)
             and _same(self.place, legal.place, is_free=self.command != "B")
@@ -169,9 +169,10 @@ def meant_by(reading: Reading, legal: Iterable[str], board: Board) -> list[str]:
     A move that is possible by land and by convoy is by land unless it says VIA.
     """
     meant = {order: found for order in legal if reading.allows(found := _read_legal(order, board))}
-    if len(meant) > 1:  # prefer an exact match of all places
-        said = reading.other_place, reading.dest
-        meant = {order: found for order, found in meant.items() if (found.other_place, found.dest) == said} or meant
+    if len(meant) > 1:  # prefer an exact match
+        said = reading.command, reading.other_place, reading.dest
+        exact = {order: it for order, it in meant.items() if (it.command, it.other_place, it.dest) == said}
+        meant = exact or meant
     by_land = [order for order, found in meant.items() if found.via != "VIA"]
     return by_land or list(meant)
 
