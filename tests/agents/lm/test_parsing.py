@@ -95,6 +95,7 @@ def test_spellings_of_coasts_and_convoys() -> None:
 
 RETREATS_AND_WINTER = [
     (retreats, "RETREAT A GAS TO PAR", "A GAS R PAR"),
+    (retreats, "A GAS - PAR", "A GAS R PAR"),
     (retreats, "F WES R SPA", "F WES R SPA/SC"),
     (retreats, "DISBAND F WES", "F WES D"),
     (winter, "Build fleet in Brest", "F BRE B"),
@@ -198,7 +199,7 @@ LOST = [
     (winter, "BRE B", "order unclear"),
     (winter, "GIVE FRANCE", "order not legal"),
     (winter, "GIVE", "order syntax"),
-    (retreats, "A GAS - PAR", "order not legal"),
+    (retreats, "A GAS - BRE", "order not legal"),
 ]
 
 
