@@ -50,8 +50,6 @@ from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, 
 from modal_env.games.game import ProgramGame
 from modal_env.games.open_spiel import open_spiel_game
 from modal_env.games.payoffs import PRESETS
-from modal_env.games.ranges import Family, ranges
-from modal_env.games.survival import survival_range, survives
 from modal_env.logic import library
 from modal_env.logic.library import (
     CIMCIC,
@@ -85,6 +83,8 @@ from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
     from modal_env.dynamics.finite import fixation, rare_mutations
+    from modal_env.games.ranges import Family, ranges
+    from modal_env.games.survival import survival_range, survives
 
 __all__ = [
     "CIMCIC",
@@ -146,14 +146,22 @@ __all__ = [
     "tournament",
 ]
 
-_LATE = ("fixation", "rare_mutations")
+_LATE = {
+    "Family": "games.ranges",
+    "fixation": "dynamics.finite",
+    "ranges": "games.ranges",
+    "rare_mutations": "dynamics.finite",
+    "survival_range": "games.survival",
+    "survives": "games.survival",
+}
+"""Names that are imported on first use, as they load scipy or sympy -> where they are."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import the names in `_LATE` on first use: they load scipy."""
+    """Import a name of `_LATE`."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    return getattr(importlib.import_module("modal_env.dynamics.finite"), name)
+    return getattr(importlib.import_module(f"modal_env.{_LATE[name]}"), name)
 
 
 def __dir__() -> list[str]:

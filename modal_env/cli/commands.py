@@ -41,7 +41,6 @@ from modal_env.console import watched
 from modal_env.errors import GameError
 from modal_env.games.equilibria import equilibria as find_equilibria
 from modal_env.games.game import PAYOFFS, ProgramGame
-from modal_env.games.ranges import ranges as find_ranges
 from modal_env.logic.provability import play as play_pair
 from modal_env.logic.tournaments import tournament as play_all
 
@@ -115,6 +114,8 @@ def equilibria(
     with all_errors_printed():
         library, table = read_different(agents), chosen_game(context, game, payoffs)
         if ranges:
+            from modal_env.games.ranges import ranges as find_ranges  # loads sympy
+
             refuse(context, ["epsilon"], "is one price, but --ranges is for all prices: leave one out")
             with watched("looking for equilibria at every epsilon") as report:
                 found = find_ranges(library, cost, payoffs=table, symmetric_only=symmetric, report=report)

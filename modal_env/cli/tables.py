@@ -108,9 +108,7 @@ def ranges_table(found: Ranges, game: ProgramGame) -> TextTable:
     """One row per family of equilibria."""
     rows = []
     for family in found.families:
-        sides = [[mix_text(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
-        paid = [" or ".join(dict.fromkeys(str(p.value) for p in paths)) for paths in (family.columns, family.rows)]
-        rows.append((str(family.interval), *_profile(sides, paid)))
+        rows.append((str(family.interval), *_profile(family.texts, family.paid)))
     where = ", ".join(map(str, found.breakpoints))
     changes = f"the equilibria change at eps = {where}" if where else "this holds at every eps"
     legend = f"exact; several mixes in a cell stand for all their mixtures; {changes}"

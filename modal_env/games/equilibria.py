@@ -100,9 +100,9 @@ def set_text(rows: Sequence[str], columns: Sequence[str], paid: Sequence[str]) -
     return f"{sides[0]} against {sides[1]}; paid {paid[0]} and {paid[1]}"
 
 
-def mix_text(names: Sequence[str], shares: Sequence[object]) -> str:
+def mix_text(names: Sequence[str], shares: Iterable[object]) -> str:
     """A mix in words: "CooperateBot 1/10, FairBot 9/10"."""
-    played = [(name, str(share)) for name, share in zip(names, shares, strict=True) if share]
+    played = [(name, text) for name, text in zip(names, map(str, shares), strict=True) if text != "0"]
     return ", ".join(name if share == "1" else f"{name} {share}" for name, share in played)
 
 

@@ -1,10 +1,13 @@
 """The equilibria of a library for every epsilon: each as a function of epsilon, on an exact range.
 
-Between the events of `vertex_paths` the vertices move, but the pairs that are equilibria do not change. At an event the
-vertices are limits of those nearby, and their equilibria are computed anew.
+The payoffs are affine in epsilon, so a vertex of `modal_env.games.vertices` moves along quotients of polynomials
+(Cramer's rule) as long as its agents and best replies stay the same. These may change where a share, or the gap of
+another reply, becomes 0 or a quotient has a pole. Between such events the pairs of vertices that are equilibria do not
+change. The events are found from inside: take any epsilon, follow all its vertices to the nearest events on both sides,
+and continue beyond these. No vertex appears in between: when the polyhedron touches another face, so does a vertex.
 
-A limit of equilibria is an equilibrium, so ranges include their bounds. There the mix may have lost an agent, or be
-part of a larger set of equilibria.
+At an event the vertices are limits of those nearby, and their equilibria are computed anew. A limit of equilibria is an
+equilibrium, so ranges include their bounds. There the mix may have lost an agent, or be part of a larger set.
 """
 
 from __future__ import annotations
@@ -12,19 +15,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
-from modal_env.checks import Number
-from modal_env.games.algebraic import Algebraic, Ratio, between
+from sympy.polys.domains import QQ
+from sympy.polys.fields import FracElement
+from sympy.polys.matrices import DomainMatrix
+from sympy.polys.rings import PolyElement
+
 from modal_env.games.costs import GivenCost
-from modal_env.games.equilibria import Equilibrium, EquilibriumSet, check_symmetric, mix_text, set_text, spanned
-from modal_env.games.game import PAYOFFS, GivenPayoffs, Matrix, ProgramGame, check_epsilon
-from modal_env.games.vertex_paths import Cell, Moving, Path, Paths, Walk, gap
-from modal_env.games.vertices import Class, Labels, Sides, bicliques, classes, cliques, smaller, spread
+from modal_env.games.equilibria import EquilibriumSet, check_symmetric, mix_text, set_text
+from modal_env.games.game import PAYOFFS, GivenPayoffs, Matrix, Mix, ProgramGame
+from modal_env.games.rational_functions import (
+    FUNCTIONS,
+    POLYNOMIALS,
+    Algebraic,
+    affine,
+    between,
+    constant,
+    function_text,
+    positive_roots,
+    sign,
+    value_of,
+)
+from modal_env.games.vertices import (
+    Class,
+    Labels,
+    Sides,
+    bicliques,
+    classes,
+    cliques,
+    numbers,
+    smaller,
+    spread,
+    vertices,
+)
 from modal_env.logic.notation import Agent
 from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, no_report
+
+ZERO = Fraction(0)
 
 
 class Interval(NamedTuple):
@@ -40,16 +69,53 @@ class Interval(NamedTuple):
 
     def covers(self, epsilon: Algebraic) -> bool:
         """Whether a number lies in it."""
-        return self.low <= epsilon and (self.high is None or epsilon <= self.high)
+        return bool(self.low <= epsilon and (self.high is None or epsilon <= self.high))
 
     def __str__(self) -> str:
+        low = self.low
         if self.high is None:
-            return f"eps >= {self.low}"
-        return f"eps = {self.low}" if self.is_point else f"{self.low} <= eps <= {self.high}"
+            return f"eps >= {low}"
+        return f"eps = {low}" if self.is_point else f"{low} <= eps <= {self.high}"
 
 
+@dataclass(frozen=True)
+class Path:
+    """A vertex that moves with epsilon.
+
+    Attributes:
+        shares: [n] the mix.
+        value: the payoff of a best reply to it.
+        gaps: the value, less the payoff against the mix of each class of the other player's agents.
+    """
+
+    shares: tuple[FracElement, ...]
+    value: FracElement
+    gaps: tuple[FracElement, ...]
+
+    def labels(self, epsilon: Algebraic) -> Labels:
+        """The agents that it plays and its best replies."""
+        played = sum(1 << i for i, share in enumerate(self.shares) if sign(share, epsilon))
+        return Labels(played, sum(1 << i for i, gap in enumerate(self.gaps) if not sign(gap, epsilon)))
+
+    def at(self, epsilon: Fraction) -> Mix:
+        """The mix at an epsilon."""
+        return tuple(value_of(share, epsilon) for share in self.shares)
+
+    def halted(self, epsilon: Fraction) -> Path:
+        """The vertex at an epsilon, as a constant path."""
+        *shares, value = (constant(value_of(one, epsilon)) for one in (*self.shares, self.value))
+        return Path(tuple(shares), value, tuple(constant(value_of(gap, epsilon)) for gap in self.gaps))
+
+    @property
+    def events(self) -> set[Algebraic]:
+        """Epsilons above 0 at which its labels change, or it is not defined."""
+        return set().union(*map(positive_roots, (*self.shares, *self.gaps)))
+
+
+Paths = tuple[Path, ...]
 Span = tuple[Paths, Paths]
 """A set of equilibria as functions of epsilon: the extreme mixes of the row player, and of the column player."""
+Spanning = Callable[[Sequence[Labels], Sequence[Labels]], list[Sides]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,18 +135,23 @@ class Family(EquilibriumSet):
     columns: Paths
     interval: Interval
 
+    @property
+    def texts(self) -> tuple[list[str], list[str]]:
+        """The extreme mixes of the row player and of the column player in words."""
+        rows, columns = (
+            [mix_text(self.names, map(function_text, path.shares)) for path in paths]
+            for paths in (self.rows, self.columns)
+        )
+        return rows, columns
+
+    @property
+    def paid(self) -> list[str]:
+        """What the row player and the column player are paid, in words."""
+        values = [dict.fromkeys(function_text(path.value) for path in paths) for paths in (self.columns, self.rows)]
+        return [" to ".join(each) for each in values]
+
     def __str__(self) -> str:
-        rows, columns = ([mix_text(self.names, path.shares) for path in paths] for paths in (self.rows, self.columns))
-        paid = [" to ".join(dict.fromkeys(str(path.value) for path in paths)) for paths in (self.columns, self.rows)]
-        return f"{set_text(rows, columns, paid)}; for {self.interval}"
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Epsilons with the same formulas of equilibria: a single number, or an open interval."""
-
-    interval: Interval
-    spans: tuple[Span, ...]
+        return f"{set_text(*self.texts, self.paid)}; for {self.interval}"
 
 
 @dataclass(frozen=True)
@@ -91,51 +162,19 @@ class Ranges:
         names: [n] the agents.
         families: the equilibria as functions of epsilon, with their ranges. Families at a single epsilon are the sets
             that are not limits of others.
-        pieces: the same by ascending epsilon: the points where equilibria change, and the open intervals between.
+        breakpoints: the epsilons at which the equilibria change, ascending; 0 only if they differ there from those just
+            above.
     """
 
     names: tuple[str, ...]
     families: tuple[Family, ...]
-    pieces: tuple[Piece, ...]
+    breakpoints: tuple[Algebraic, ...]
 
     def __repr__(self) -> str:
         return f"Ranges({len(self.families)} families; {listed(self.names)})"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.families))
-
-    def _repr_html_(self) -> str:
-        """A row per family, for a notebook."""
-        from modal_env.pictures.style import notebook
-        from modal_env.pictures.tables import rows
-
-        cells = [tuple(str(family).rsplit("; for ", 1)) for family in self.families]
-        return notebook(rows("Equilibria by epsilon", ("equilibria", "epsilon"), cells))
-
-    @property
-    def breakpoints(self) -> tuple[Algebraic, ...]:
-        """The epsilons at which the equilibria change, ascending; 0 only if they differ there from those just above."""
-        return tuple(piece.interval.low for piece in self.pieces if piece.interval.is_point)
-
-    def at(self, epsilon: Number) -> list[Equilibrium]:
-        """The equilibria at an epsilon, evaluated from the formulas; equal to the result of `equilibria`.
-
-        Raises:
-            GameError: it is not a number from 0.
-        """
-        value = check_epsilon(epsilon)
-        points = [piece for piece in self.pieces if piece.interval.is_point and piece.interval.low == value]
-        piece = points[0] if points else next(piece for piece in self.pieces if piece.interval.covers(value))
-        moved = [{path: path.at(value) for span in piece.spans for path in span[side]} for side in (0, 1)]
-        rows, columns = (
-            sorted(dict.fromkeys(each.values()), key=lambda vertex: vertex.mix, reverse=True) for each in moved
-        )
-        places = [{vertex: number for number, vertex in enumerate(found)} for found in (rows, columns)]
-        sides = [
-            [tuple(sorted({places[side][moved[side][path]] for path in span[side]})) for side in (0, 1)]
-            for span in piece.spans
-        ]
-        return spanned(self.names, (rows, columns), sorted((mine, theirs) for mine, theirs in sides))
 
 
 def ranges(
@@ -173,55 +212,154 @@ def follow(
     Args:
         turned: base and slope of the column player, its own agent first; None in a symmetric game.
     """
-    row, column = (base, slope), (base, slope) if turned is None else turned
+    row, column = (base, slope), turned or (base, slope)
     alike = classes(row, column)
-    theirs = Moving(*(smaller(matrix, *alike) for matrix in row))
-    mine = theirs if row == column else Moving(*(smaller(matrix, *alike[::-1]) for matrix in column))
-    cells = Walk(mine, theirs).cells(report)
-    pieces = _merged(_pieces(cells, cliques if symmetric_only else bicliques))
-    if min(map(len, alike)) < len(names):
-        sides = [_spreading(alike[0], column), _spreading(alike[1], row)]
-        pieces = [Piece(piece.interval, tuple(_spread(span, sides) for span in piece.spans)) for piece in pieces]
-    return Ranges(names, tuple(_families(names, pieces)), tuple(pieces))
+    theirs = _Moving(*row, *alike)
+    mine = theirs if row == column else _Moving(*column, *alike[::-1])
+    found, breakpoints = _families(_cells(mine, theirs, report), cliques if symmetric_only else bicliques)
+    families = (Family(names, mine.whole(rows), theirs.whole(columns), interval) for (rows, columns), interval in found)
+    return Ranges(names, tuple(families), tuple(breakpoints))
 
 
-def _spreading(alike: Sequence[Class], paid: tuple[Matrix, Matrix]) -> Callable[[Path], Paths]:
-    """A cached function from a path of the reduced game to all its paths in the whole game."""
-    return lru_cache(maxsize=None)(lambda path: _whole(path, alike, *paid))
+class _Moving:
+    """The vertices of one player's mixes in the reduced game, and in the whole game.
+
+    Args:
+        base, slope: of the other player's payoffs.
+        replies, mixed: the classes of agents of the other player, and of the mixes.
+    """
+
+    def __init__(self, base: Matrix, slope: Matrix, replies: Sequence[Class], mixed: Sequence[Class]) -> None:
+        self.mixed, self.size = mixed, len(base)
+        rows = [[affine(a, -b) for a, b in zip(*pair, strict=True)] for pair in zip(base, slope, strict=True)]
+        self.payoffs = smaller(rows, replies, mixed)
+        self._known: dict[tuple[int, tuple[int, ...]], Path] = {}
+
+    def paths(self, epsilon: Fraction) -> Paths:
+        """All vertices of the reduced game at an epsilon, as paths."""
+        utilities = [[value_of(paid, epsilon) for paid in row] for row in self.payoffs]
+        return tuple(self._path(utilities, vertex.labels) for vertex in vertices(utilities))
+
+    def _path(self, utilities: Sequence[Sequence[Fraction]], labels: Labels) -> Path:
+        """The path of the vertex with these labels: where its agents' shares add up to 1, and its replies tie."""
+        played, replies = numbers(labels.played), numbers(labels.replies)
+        replies = _independent([[utilities[i][j] for j in played] for i in replies], replies)
+        if (labels.played, replies) not in self._known:
+            *shares, value = _solved([[self.payoffs[i][j] for j in played] for i in replies])
+            mix = dict(zip(played, shares, strict=True))
+            whole = tuple(mix.get(j, FUNCTIONS.zero) for j in range(len(self.mixed)))
+            gaps = tuple(gap(value, whole, row) for row in self.payoffs)
+            self._known[labels.played, replies] = Path(whole, value, gaps)
+        return self._known[labels.played, replies]
+
+    def whole(self, paths: Paths) -> Paths:
+        """All paths of the whole game for some paths of the reduced game."""
+        mixes = [(path, mix) for path in paths for mix in spread(path.shares, self.mixed, self.size, FUNCTIONS.zero)]
+        return tuple(Path(mix, path.value, path.gaps) for path, mix in mixes)
 
 
-def _spread(span: Span, sides: Sequence[Callable[[Path], Paths]]) -> Span:
-    """A set of the reduced game as a set of the whole game."""
-    rows, columns = (
-        tuple(one for path in paths for one in whole(path)) for paths, whole in zip(span, sides, strict=True)
-    )
+def _solved(rows: Sequence[Sequence[PolyElement]]) -> list[FracElement]:
+    """The shares that add up to 1 and pay every row the same, and this payoff."""
+    equations = [[*(POLYNOMIALS(1) for _ in rows), POLYNOMIALS(0)], *([*row, POLYNOMIALS(-1)] for row in rows)]
+    right = [[POLYNOMIALS(int(number == 0))] for number in range(len(equations))]
+    size, domain = len(equations), POLYNOMIALS.to_domain()
+    tops, bottom = DomainMatrix(equations, (size, size), domain).solve_den(DomainMatrix(right, (size, 1), domain))
+    return [FUNCTIONS.new(top, bottom) for top in tops.to_list_flat()]
+
+
+def gap(value: FracElement, shares: Sequence[FracElement], row: Sequence[PolyElement]) -> FracElement:
+    """How much less than `value` an agent gets against a mix, given what it is paid against each agent."""
+    return value - sum((share * paid for share, paid in zip(shares, row, strict=True) if share), FUNCTIONS.zero)
+
+
+def _independent(rows: Sequence[Sequence[Fraction]], replies: tuple[int, ...]) -> tuple[int, ...]:
+    """The first replies whose rows of payoffs, less the value, determine the mix together with the sum of shares."""
+    exact = [[QQ(value.numerator, value.denominator) for value in row] + [QQ(-1)] for row in rows]
+    exact.insert(0, [QQ(1)] * (len(exact[0]) - 1) + [QQ(0)])
+    _, pivots = DomainMatrix(exact, (len(exact), len(exact[0])), QQ).transpose().rref()
+    return tuple(replies[number - 1] for number in pivots[1:])
+
+
+class _Cell(NamedTuple):
+    """An open interval of epsilon without events, and the vertices there: the row player's, the column player's."""
+
+    interval: Interval
+    paths: Span
+
+
+def _cells(mine: _Moving, theirs: _Moving, report: Report) -> list[_Cell]:
+    """All intervals between events, ascending."""
+    found: list[_Cell] = []
+    todo = [Interval(ZERO, None)]
+    while todo:
+        low, high = todo.pop()
+        epsilon = between(low, high)
+        columns = theirs.paths(epsilon)
+        paths = (columns if mine is theirs else mine.paths(epsilon)), columns
+        events = set().union(*(path.events for side in paths for path in side))
+        if epsilon in events:
+            todo += [Interval(low, epsilon), Interval(epsilon, high)]
+            continue
+        last = max((event for event in events if low < event < epsilon), default=low)
+        first = min((event for event in events if event > epsilon and (high is None or event < high)), default=high)
+        found.append(_Cell(Interval(last, first), paths))
+        report(sum(_part(cell.interval.high) - _part(cell.interval.low) for cell in found))
+        todo += [Interval(low, last)] if low < last else []
+        todo += [Interval(first, high)] if first is not None and first != high else []
+    return sorted(found, key=lambda cell: cell.interval.low)
+
+
+def _part(epsilon: Algebraic | None) -> float:
+    """Progress at an epsilon; epsilon 1 counts as half."""
+    return 1.0 if epsilon is None else float(epsilon) / (1 + float(epsilon))
+
+
+def _families(cells: Sequence[_Cell], spanning: Spanning) -> tuple[list[tuple[Span, Interval]], list[Algebraic]]:
+    """Every set with its range, and the breakpoints. Sets at one epsilon are listed if not limits of sets nearby."""
+    found: list[tuple[Span, Interval]] = []
+    breakpoints: list[Algebraic] = []
+    below: dict[object, int] = {}  # the sets just below an event -> their numbers in `found`
+    for number, (interval, paths) in enumerate(cells):
+        event = interval.low
+        spans = {_key(span): span for span in _spans(paths, between(*interval), spanning)}
+        there = {_image(span, event): span for span in _spans(cells[max(number - 1, 0)].paths, event, spanning)}
+        limits = {_image(span, event) for span in spans.values()}
+        is_quiet = there.keys() <= limits and len(there) == len(spans)
+        if not is_quiet or (number and below.keys() != spans.keys()):
+            breakpoints.append(event)
+        limits |= {_image(found[i][0], event) for i in below.values()}
+        found += [
+            (_halted(span, event), Interval(event, event)) for image, span in there.items() if image not in limits
+        ]
+        for key in below.keys() & spans.keys():
+            span, (low, _) = found[below[key]]
+            found[below[key]] = span, Interval(low, interval.high)
+        new = [key for key in spans if key not in below]
+        below = {key: below[key] for key in spans if key in below}
+        below |= {key: len(found) + place for place, key in enumerate(new)}
+        found += [(spans[key], interval) for key in new]
+    return found, breakpoints
+
+
+def _key(span: Span) -> object:
+    """The same for sets with the same extreme mixes."""
+    return tuple(map(frozenset, span))
+
+
+def _image(span: Span, epsilon: Algebraic) -> object:
+    """The limits at an event of the vertices of a set."""
+    return tuple(frozenset(path.labels(epsilon) for path in paths) for paths in span)
+
+
+def _halted(span: Span, epsilon: Algebraic) -> Span:
+    """A set at a rational epsilon in constant formulas; at an irrational one the set itself."""
+    if not isinstance(epsilon, Fraction):
+        return span
+    rows, columns = (tuple(path.halted(epsilon) for path in paths) for paths in span)
     return rows, columns
 
 
-def _whole(path: Path, alike: Sequence[Class], base: Matrix, slope: Matrix) -> Paths:
-    """All paths of the whole game for one path of the reduced game, given the other player's payoffs."""
-    rows = [list(zip(*pair, strict=True)) for pair in zip(base, slope, strict=True)]
-    return tuple(
-        Path(shares, path.value, tuple(gap(path.value, shares, row) for row in rows))
-        for shares in spread(path.shares, alike, len(base), Ratio.constant(Fraction(0)))
-    )
-
-
-Spanning = Callable[[Sequence[Labels], Sequence[Labels]], list[Sides]]
-
-
-def _pieces(cells: Sequence[Cell], spanning: Spanning) -> list[Piece]:
-    """The equilibria at every event and between them."""
-    pieces = []
-    for number, cell in enumerate(cells):
-        nearby = cells[max(number - 1, 0)].paths
-        pieces.append(Piece(Interval(cell.low, cell.low), _spans(nearby, cell.low, spanning)))
-        inside = between(cell.low, cell.high)
-        pieces.append(Piece(Interval(cell.low, cell.high), _spans(cell.paths, inside, spanning)))
-    return pieces
-
-
-def _spans(paths: tuple[Paths, Paths], epsilon: Algebraic, spanning: Spanning) -> tuple[Span, ...]:
+def _spans(paths: Span, epsilon: Algebraic, spanning: Spanning) -> tuple[Span, ...]:
     """The sets of equilibria at an epsilon, given the paths of both players' vertices there or nearby."""
     columns = _labeled(paths[1], epsilon)
     rows = columns if paths[0] is paths[1] else _labeled(paths[0], epsilon)
@@ -231,7 +369,7 @@ def _spans(paths: tuple[Paths, Paths], epsilon: Algebraic, spanning: Spanning) -
 
 
 def _labeled(paths: Paths, epsilon: Algebraic) -> dict[Labels, Path]:
-    """The vertices at an epsilon by their labels."""
+    """The vertices at an epsilon by their labels; a limit of vertices that lies in a larger face is none."""
     found: dict[Labels, Path] = {}
     for path in paths:
         found.setdefault(path.labels(epsilon), path)
@@ -241,68 +379,3 @@ def _labeled(paths: Paths, epsilon: Algebraic) -> dict[Labels, Path]:
 def _lies_in(label: Labels, other: Labels) -> bool:
     """Whether a limit of vertices is not a vertex, because the other lies in a smaller face."""
     return label != other and other.played & ~label.played == 0 == label.replies & ~other.replies
-
-
-def _image(span: Span, epsilon: Algebraic) -> tuple[frozenset[Labels], ...]:
-    """The limits at an event of the vertices of a set."""
-    return tuple(frozenset(path.labels(epsilon) for path in paths) for paths in span)
-
-
-def _same(span: Span, other: Span) -> bool:
-    return [set(paths) for paths in span] == [set(paths) for paths in other]
-
-
-def _merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces, with intervals joined at events where no equilibrium changes."""
-    start, first = pieces[:2]
-    begins_there = len(start.spans) == len(first.spans) and _arrives(start, first)
-    merged = [first] if begins_there else [start, first]
-    for point, after in zip(pieces[2::2], pieces[3::2], strict=True):
-        before = merged[-1]
-        is_same = len(before.spans) == len(after.spans) == len(point.spans)
-        is_same &= all(any(_same(span, other) for other in after.spans) for span in before.spans)
-        if is_same and _arrives(point, before):
-            merged[-1] = Piece(Interval(before.interval.low, after.interval.high), before.spans)
-        else:
-            merged += [point, after]
-    return merged
-
-
-def _arrives(point: Piece, neighbor: Piece) -> bool:
-    """Whether all sets at an event are limits of sets in a neighboring interval."""
-    epsilon = point.interval.low
-    limits = [_image(span, epsilon) for span in neighbor.spans]
-    return all(_image(span, epsilon) in limits for span in point.spans)
-
-
-def _families(names: tuple[str, ...], pieces: Sequence[Piece]) -> list[Family]:
-    """Every set with its range; sets at a single epsilon only if they are not limits of others."""
-    families: list[Family] = []
-    for number, piece in enumerate(pieces):
-        if piece.interval.is_point:
-            families += _alone(names, piece, [*pieces[max(number - 1, 0) : number], pieces[number + 1]])
-            continue
-        low, high = piece.interval
-        for span in piece.spans:
-            same = [i for i, family in enumerate(families) if _same((family.rows, family.columns), span)]
-            if same and families[same[-1]].interval.high == low:
-                low_before = families[same[-1]].interval.low
-                families[same[-1]] = Family(names, *span, Interval(low_before, high))
-            else:
-                families.append(Family(names, *span, piece.interval))
-    return families
-
-
-def _alone(names: tuple[str, ...], point: Piece, nearby: Sequence[Piece]) -> list[Family]:
-    """The sets at one epsilon that are not limits of sets nearby."""
-    epsilon = point.interval.low
-    limits = [_image(span, epsilon) for piece in nearby for span in piece.spans]
-    return [
-        Family(names, _halted(rows, epsilon), _halted(columns, epsilon), point.interval)
-        for rows, columns in point.spans
-        if _image((rows, columns), epsilon) not in limits
-    ]
-
-
-def _halted(paths: Paths, epsilon: Algebraic) -> Paths:
-    return tuple(path.halted(epsilon) for path in paths)

@@ -6,18 +6,20 @@ claims this of its good mix against all modal agents; here it is computed for gi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
+from typing import NamedTuple
+
+from sympy.polys.fields import FracElement
 
 from modal_env.checks import Number, brief
 from modal_env.errors import GameError
-from modal_env.games.algebraic import Algebraic, Ratio, between, positive_roots
 from modal_env.games.costs import GivenCost
 from modal_env.games.game import PAYOFFS, GivenPayoffs, ProgramGame, Shares, dot, meet
-from modal_env.games.ranges import Family, Interval
-from modal_env.games.vertex_paths import Path, gap
+from modal_env.games.ranges import Family, Interval, gap
+from modal_env.games.rational_functions import Algebraic, affine, between, positive_roots, sign
 from modal_env.logic.notation import as_agents
 from modal_env.logic.syntax import Agent
 
@@ -93,29 +95,43 @@ def survival_range(
         deviants: any agents, at least one.
 
     Raises:
-        GameError: as `ProgramGame`; no deviants, or a family of another game.
+        GameError: as `ProgramGame`; no deviants, or a family of other agents.
     """
     game = ProgramGame(agents, 0, cost, payoffs)
-    if not isinstance(family, Family):
-        raise GameError(f"family={brief(family)}: give one of the families that `ranges` finds")
-    seats = [(game, dict.fromkeys(family.columns)), (game.turned, dict.fromkeys(family.rows))]
-    if game.names != family.names or not all(_is_of(seat, path, family.interval) for seat, ps in seats for path in ps):
-        raise GameError(f"family {family}: it is of another game; give the agents, cost and payoffs of its `ranges`")
+    if not isinstance(family, Family) or game.names != family.names:
+        raise GameError(f"family={brief(family)}: give one that `ranges` finds for {', '.join(game.names):.300}")
     entrants = as_agents(deviants, "deviants")
-    gains = [
-        -gap(path.value, path.shares, row) for seat, paths in seats for row in _rows(seat, entrants) for path in paths
-    ]
-    parts = _parts(family.interval, gains)
-    safe = groupby(parts, lambda part: all(gain.sign(part[1]) <= 0 for gain in gains))
-    runs = [[interval for interval, _ in run] for is_safe, run in safe if is_safe]
+    gaps = {
+        gap(path.value, path.shares, [affine(points, -units) for points, units in row])
+        for seat, paths in ((game, family.columns), (game.turned, family.rows))
+        for row in _rows(seat, entrants)
+        for path in paths
+    }
+    safe = groupby(_parts(family.interval, gaps), lambda part: all(sign(one, part.sample) >= 0 for one in gaps))
+    runs = [list(run) for is_safe, run in safe if is_safe]
     return tuple(Interval(run[0].low, run[-1].high) for run in runs)
 
 
-def _is_of(game: ProgramGame, path: Path, interval: Interval) -> bool:
-    """Whether a path has the right payoffs of the game's agents against its mix."""
-    rows = (tuple(zip(points, units, strict=True)) for points, units in zip(*game.affine, strict=True))
-    wrong = [-gap(path.value, path.shares, row) + told for row, told in zip(rows, path.gaps, strict=True)]
-    return not any(ratio.sign(interval.low) if interval.is_point else ratio for ratio in wrong)
+class _Part(NamedTuple):
+    """A number, or an open interval without roots, and a number in it."""
+
+    low: Algebraic
+    high: Algebraic | None
+    sample: Algebraic
+
+
+def _parts(interval: Interval, functions: Iterable[FracElement]) -> list[_Part]:
+    """An interval in parts: its bounds, the numbers inside where a function may change its sign, and those between."""
+    low, high = interval
+    roots = {root for one in functions for root in positive_roots(one) if low < root and (high is None or root < high)}
+    points = sorted({low, *roots})
+    ends: list[Algebraic | None] = [*points[1:], high]
+    parts = [
+        part
+        for one, other in zip(points, ends, strict=True)
+        for part in (_Part(one, one, one), _Part(one, other, one if one == other else between(one, other)))
+    ]
+    return parts if high is None else [*parts, _Part(high, high, high)]
 
 
 def _rows(game: ProgramGame, deviants: Iterable[Agent]) -> dict[Row, Agent]:
@@ -125,22 +141,3 @@ def _rows(game: ProgramGame, deviants: Iterable[Agent]) -> dict[Row, Agent]:
         meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
         found.setdefault(tuple((meeting.points[0], meeting.costs[0]) for meeting in meetings), deviant)
     return found
-
-
-def _parts(interval: Interval, gains: Sequence[Ratio]) -> list[tuple[Interval, Algebraic]]:
-    """An interval in parts, each with a sample epsilon.
-
-    These are its bounds, the numbers inside at which a gain may change its sign, and the open intervals in between.
-    """
-    low, high = interval
-    if interval.is_point:
-        return [(interval, low)]
-    roots = sorted(root for gain in gains for ratio in (gain.top, gain.bottom) for root in positive_roots(ratio))
-    points = [low]
-    for root in roots:
-        if root > points[-1] and (high is None or root < high):
-            points.append(root)
-    parts: list[tuple[Interval, Algebraic]] = []
-    for one, other in zip(points, [*points[1:], high], strict=True):
-        parts += [(Interval(one, one), one), (Interval(one, other), between(one, other))]
-    return parts if high is None else [*parts, (Interval(high, high), high)]

@@ -169,7 +169,7 @@ def bicliques(rows: Sequence[Labels], columns: Sequence[Labels]) -> list[Sides]:
     for mask in filter(None, partners):
         closed |= {mask, *(mask & other for other in closed)}
     closed.discard(0)
-    found = [(tuple(i for i, mask in enumerate(partners) if side & ~mask == 0), _numbers(side)) for side in closed]
+    found = [(tuple(i for i, mask in enumerate(partners) if side & ~mask == 0), numbers(side)) for side in closed]
     return sorted(found)
 
 
@@ -180,7 +180,7 @@ def cliques(labels: Sequence[Labels], _columns: Sequence[Labels]) -> list[Sides]
     """
     graph = {i: mask & ~(1 << i) for i, mask in enumerate(_partners(labels, labels)) if mask >> i & 1}
     everybody = sum(1 << i for i in graph)
-    return sorted((_numbers(clique), _numbers(clique)) for clique in _grow(0, everybody, 0, graph))
+    return sorted((numbers(clique), numbers(clique)) for clique in _grow(0, everybody, 0, graph))
 
 
 def _grow(clique: int, candidates: int, excluded: int, graph: dict[int, int]) -> Iterator[int]:
@@ -189,8 +189,8 @@ def _grow(clique: int, candidates: int, excluded: int, graph: dict[int, int]) ->
         yield clique
     if not candidates:
         return
-    pivot = max(_numbers(candidates | excluded), key=lambda i: (graph[i] & candidates).bit_count())
-    for i in _numbers(candidates & ~graph[pivot]):
+    pivot = max(numbers(candidates | excluded), key=lambda i: (graph[i] & candidates).bit_count())
+    for i in numbers(candidates & ~graph[pivot]):
         yield from _grow(clique | 1 << i, candidates & graph[i], excluded & graph[i], graph)
         candidates &= ~(1 << i)
         excluded |= 1 << i
@@ -207,7 +207,7 @@ def connected(sets: Sequence[Sides]) -> list[int]:
     return [places[number] for number in component]
 
 
-def _numbers(mask: int) -> tuple[int, ...]:
+def numbers(mask: int) -> tuple[int, ...]:
     """The positions of the set bits."""
     return tuple(number for number in range(mask.bit_length()) if mask >> number & 1)
 
@@ -255,7 +255,7 @@ def _undominated(row: Affine, column: Affine) -> tuple[list[int], list[int]]:
             return left
 
 
-def smaller(matrix: Matrix, own: Sequence[Class], others: Sequence[Class]) -> list[list[Fraction]]:
+def smaller(matrix: Sequence[Sequence[Share]], own: Sequence[Class], others: Sequence[Class]) -> list[list[Share]]:
     """[own classes][others' classes] the payoffs of the first members."""
     return [[matrix[row[0]][column[0]] for column in others] for row in own]
 

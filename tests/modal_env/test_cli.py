@@ -65,7 +65,7 @@ def test_equilibria_of_the_post():
 
 def test_equilibria_at_every_epsilon():
     shown = run("equilibria", "--ranges", "--symmetric")
-    mix = "CooperateBot eps, FairBot 1 - 3/2 eps, PrudentBot 1/2 eps"
+    mix = "CooperateBot eps, FairBot 1 - 3*eps/2, PrudentBot eps/2"
     assert ["0 <= eps <= 1/3", mix, "the same", "2 - eps"] in rows(shown)
     assert "change at eps = 0, 1/4, 1/3, 1/2" in shown
 

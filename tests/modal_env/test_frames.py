@@ -48,10 +48,3 @@ def test_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(modal_env.ModalError, match=r"to_frame\(\) needs pandas"):
         GAME.to_frame()
-
-
-def test_notebooks_show_growth_and_ranges() -> None:
-    assert "<table" in RESULTS["growth"]._repr_html_()
-    page = modal_env.ranges(modal_env.POST)._repr_html_()
-    assert "<table" in page
-    assert page.count("<tr>") == 1 + len(modal_env.ranges(modal_env.POST).families)

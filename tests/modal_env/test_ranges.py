@@ -1,38 +1,56 @@
 """Equilibria as functions of epsilon: the post's game in full, and agreement with what is found at single epsilons."""
 
 from fractions import Fraction as F
-from itertools import pairwise, product
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modal_env.errors import GameError
-from modal_env.games.algebraic import Root, between
 from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
 from modal_env.games.game import COSTS, ProgramGame
 from modal_env.games.ranges import Interval, Ranges, follow, ranges
-from modal_env.logic.library import POST, DefectBot, FairBot, JustBot, NiceBot, PrudentBot, TrollBot
+from modal_env.games.rational_functions import Root, between, value_of
+from modal_env.logic.library import CIMCIC, POST, JustBot, NiceBot, RandomBot, TrollBot
 
 # Derived by hand from the payoffs of the post: DefectBot and CooperateBot are paid the same if f = 1/2, DefectBot and
 # FairBot if f + p = c + epsilon, CooperateBot and FairBot if d + 2 p = epsilon, FairBot and PrudentBot if c = epsilon.
 THE_POST = [
     "both mixtures of (FairBot), (PrudentBot); paid 2; for eps = 0",
-    "both CooperateBot eps, FairBot 1 - 3/2 eps, PrudentBot 1/2 eps; paid 2 - eps; for 0 <= eps <= 1/3",
+    "both CooperateBot eps, FairBot 1 - 3*eps/2, PrudentBot eps/2; paid 2 - eps; for 0 <= eps <= 1/3",
     "both DefectBot; paid 1; for eps >= 0",
     "both DefectBot 1 - eps, FairBot eps; paid 1; for 0 <= eps <= 1/2",
-    "both CooperateBot eps, DefectBot 1 - 3 eps, FairBot 1/2, PrudentBot -1/2 + 2 eps; paid 1 + 2 eps; "
+    "both CooperateBot eps, DefectBot 1 - 3*eps, FairBot 1/2, PrudentBot -1/2 + 2*eps; paid 1 + 2*eps; "
     "for 1/4 <= eps <= 1/3",
-    "both CooperateBot 1/2 - eps, DefectBot eps, FairBot 1/2; paid 2 - 2 eps; for 1/4 <= eps <= 1/2",
+    "both CooperateBot 1/2 - eps, DefectBot eps, FairBot 1/2; paid 2 - 2*eps; for 1/4 <= eps <= 1/2",
 ]
+SHIFT = F(1, 10**9)
 
 
 @pytest.mark.parametrize("symmetric_only", [False, True])
 def test_all_equilibria_of_the_post_s_game(symmetric_only: bool) -> None:
     found = ranges(POST, symmetric_only=symmetric_only)
-    assert sorted(map(str, found.families)) == sorted(THE_POST)
+    assert str(found).splitlines() == THE_POST
     assert found.breakpoints == (0, F(1, 4), F(1, 3), F(1, 2))
-    assert [len(piece.spans) for piece in found.pieces] == [2, 3, 4, 5, 4, 3, 2, 1]
+    assert repr(found) == "Ranges(6 families; 4 agents: CooperateBot, DefectBot, FairBot, PrudentBot)"
+
+
+def sets_at(found: Ranges, epsilon: F) -> set:
+    """The extreme mixes of the families at an epsilon, of both players."""
+    return {
+        tuple(frozenset(path.at(epsilon) for path in paths) for paths in (family.rows, family.columns))
+        for family in found.families
+        if family.interval.covers(epsilon)
+    }
+
+
+def agrees(found: Ranges, epsilon: F, equal: list) -> bool:
+    """Whether the families at an epsilon are the equilibria there; at a breakpoint they may be parts of these."""
+    mine, others = sets_at(found, epsilon), {(frozenset(one.rows), frozenset(one.columns)) for one in equal}
+    if epsilon not in found.breakpoints:
+        return mine == others
+    return others <= mine and all(any(a <= c and b <= d for c, d in others) for a, b in mine)
 
 
 @pytest.fixture(scope="module", params=COSTS)
@@ -42,40 +60,35 @@ def costed(request: pytest.FixtureRequest) -> tuple[str, Ranges]:
 
 def test_at_every_epsilon_they_are_what_is_found_there(costed: tuple[str, Ranges]) -> None:
     cost, found = costed
-    exact = [point for point in found.breakpoints if isinstance(point, F)]
-    near = [end for point in found.breakpoints if isinstance(point, Root) for end in (point.low, point.high)]
-    near += [abs(point + shift) for point in exact for shift in (F(-1, 10**9), F(1, 10**9))]
-    for epsilon in [*exact, *near, *(F(i, 60) for i in range(45)), F(100)]:
-        assert found.at(epsilon) == equilibria(POST, epsilon, cost), epsilon
+    near = {
+        abs(F(float(point)).limit_denominator(10**12) + shift)
+        for point in found.breakpoints
+        for shift in (-SHIFT, SHIFT)
+    }
+    exact = {point for point in found.breakpoints if isinstance(point, F)}
+    for epsilon in sorted({*exact, *near, *(F(i, 60) for i in range(45)), F(100)}):
+        assert agrees(found, epsilon, equilibria(POST, epsilon, cost)), epsilon
 
 
-def test_every_family_is_there_all_over_its_range(costed: tuple[str, Ranges]) -> None:
-    """Also at the bounds, where it may be part of a larger set."""
+def test_every_family_is_there_all_over_its_range_and_not_beyond(costed: tuple[str, Ranges]) -> None:
+    """Also at the bounds, where it may be part of a larger set; beyond a share is below 0, or another is paid more."""
     cost, found = costed
     game = ProgramGame(POST, 0, cost)
     for family in found.families:
         ends = [end for end in family.interval if isinstance(end, F)]
-        inside = between(family.interval.low, family.interval.high) if not family.interval.is_point else ends[0]
+        inside = between(*family.interval) if not family.interval.is_point else ends[0]
         for epsilon in {*ends, inside}:
             for row, column in product(family.rows, family.columns):
-                mixes = row.at(epsilon).mix, column.at(epsilon).mix
+                mixes = row.at(epsilon), column.at(epsilon)
                 assert exploitability(game.at(epsilon), *mixes) == 0
-                assert game.at(epsilon).utility(*mixes) == column.value(epsilon)
-
-
-def test_beyond_the_bounds_a_family_is_none(costed: tuple[str, Ranges]) -> None:
-    """A little further a share is below 0, or another agent is paid more."""
-    cost, found = costed
-    game = ProgramGame(POST, 0, cost)
-    for family in found.families:
-        for end, step in zip(family.interval, (F(-1, 10**6), F(1, 10**6)), strict=True):
-            if end is None or end == 0:
-                continue
-            outside = F(float(end)).limit_denominator(10**9) + step
-            mixes = [path.at(outside).mix for path in (*family.rows, *family.columns)]
-            is_mix = all(min(mix) >= 0 for mix in mixes)
-            pairs = product(mixes[: len(family.rows)], mixes[len(family.rows) :])
-            assert not is_mix or any(exploitability(game.at(outside), *pair) > 0 for pair in pairs)
+                assert game.at(epsilon).utility(*mixes) == value_of(column.value, epsilon)
+        for end, step in zip(family.interval, (-SHIFT, SHIFT), strict=True):
+            if end:
+                outside = F(float(end)).limit_denominator(10**12) + step
+                rows, columns = ([path.at(outside) for path in paths] for paths in (family.rows, family.columns))
+                is_mix = all(min(mix) >= 0 for mix in (*rows, *columns))
+                pairs = product(rows, columns)
+                assert not is_mix or any(exploitability(game.at(outside), *pair) > 0 for pair in pairs)
 
 
 def test_a_bound_that_is_no_fraction() -> None:
@@ -84,13 +97,22 @@ def test_a_bound_that_is_no_fraction() -> None:
     bound = found.breakpoints[1]
     assert isinstance(bound, Root)
     assert float(bound) == pytest.approx((3 - 2**0.5) / 7, rel=1e-15)
-    assert bound.polynomial(F(1)) == 2
     assert {str(family.interval) for family in found.families if family.interval.low == bound} == {
-        "(3 - sqrt(2))/7 = 0.226541 <= eps <= 1/3",
-        "(3 - sqrt(2))/7 = 0.226541 <= eps <= 2/7",
+        "3/7 - sqrt(2)/7 = 0.226541 <= eps <= 1/3",
+        "3/7 - sqrt(2)/7 = 0.226541 <= eps <= 2/7",
     }
-    before, there, after = (len(piece.spans) for piece in found.pieces[1:4])
-    assert (before, there, after) == (5, 6, 7)  # two begin there, at one and the same mix
+
+
+@pytest.mark.parametrize("more", [[JustBot], [RandomBot], [CIMCIC, JustBot]], ids=str)
+def test_ranges_of_games_with_copies(more: list) -> None:
+    found = ranges([*POST, *more])
+    for epsilon in map(F, ("0", "1/20", "1/4", "3/10", "1/3", "2/5", "1/2", "3/4")):
+        assert agrees(found, epsilon, equilibria([*POST, *more], epsilon)), epsilon
+
+
+def test_at_no_epsilon_does_a_single_choice_change() -> None:
+    assert ranges(["CB"]).breakpoints == ranges(["CB", "DB"]).breakpoints == ()
+    assert [str(family) for family in ranges(["CB"]).families] == ["both CooperateBot; paid 2; for eps >= 0"]
 
 
 def test_asymmetric_equilibria_exist_where_the_opponent_s_size_counts() -> None:
@@ -127,21 +149,12 @@ def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
     found = follow(names, base, slope, symmetric_only)
     points = {somewhere}
     for point in found.breakpoints:
-        points |= {point, point + F(1, 10**9)} if isinstance(point, F) else {point.low, point.high}
+        points |= {point} if isinstance(point, F) else set()
+        points.add(F(float(point)).limit_denominator(10**12) + SHIFT)
     for epsilon in sorted(points):
         rows = zip(base, slope, strict=True)
         utilities = [[a - epsilon * b for a, b in zip(*row, strict=True)] for row in rows]
-        assert found.at(epsilon) == equilibria_of(names, utilities, symmetric_only), epsilon
-
-
-def test_pieces_cover_every_epsilon_once(costed: tuple[str, Ranges]) -> None:
-    _, found = costed
-    intervals = [piece.interval for piece in found.pieces]
-    assert intervals[0] == (0, 0)
-    assert intervals[-1].high is None
-    for before, after in pairwise(intervals):
-        assert before.high == after.low
-        assert before.is_point != after.is_point
+        assert agrees(found, epsilon, equilibria_of(names, utilities, symmetric_only)), epsilon
 
 
 def test_intervals_in_words() -> None:
@@ -151,17 +164,7 @@ def test_intervals_in_words() -> None:
     assert not Interval(F(1, 4), F(1, 3)).covers(F(1, 5))
 
 
-def test_ranges_in_words() -> None:
-    found = ranges(["CB", "DB", "fairbot", "PB"])
-    assert sorted(str(found).splitlines()) == sorted(THE_POST)
-    assert repr(found) == "Ranges(6 families; 4 agents: CooperateBot, DefectBot, FairBot, PrudentBot)"
-    assert repr(found.families[0]) == f"Family({found.families[0]})"
-
-
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(GameError, match="choose one of"):
-        ranges(POST, "money")
-    with pytest.raises(GameError, match="give a list of agents"):
-        ranges([])
-    with pytest.raises(GameError, match="give a number from 0"):
-        ranges([DefectBot, FairBot, PrudentBot]).at(-1)
+    for agents, cost in ((POST, "money"), ([], "depth")):
+        with pytest.raises(GameError):
+            ranges(agents, cost)

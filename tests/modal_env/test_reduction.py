@@ -7,7 +7,6 @@ import pytest
 
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
 from modal_env.games.game import ProgramGame
-from modal_env.games.ranges import ranges
 from modal_env.games.vertices import bicliques, classes, cliques, spread, vertices
 from modal_env.logic.library import CIMCIC, LIBRARY, POST, JustBot, RandomBot
 
@@ -55,17 +54,3 @@ def test_all_of_the_library_takes_seconds() -> None:
     found = equilibria(NAMES, "1/10", symmetric_only=True)
     assert len(found) > 20
     assert all(exploitability(game, mix) == 0 for one in found for mix in one.rows)
-
-
-@pytest.mark.parametrize("more", [[JustBot], [RandomBot], [CIMCIC, JustBot]], ids=str)
-def test_ranges_of_games_with_copies(more: list) -> None:
-    found = ranges([*POST, *more])
-    for epsilon in ("0", "1/20", "1/4", "3/10", "1/3", "2/5", "1/2", "3/4"):
-        assert found.at(epsilon) == equilibria([*POST, *more], epsilon)
-
-
-def test_at_no_epsilon_does_a_single_choice_change() -> None:
-    assert ranges(["CB"]).breakpoints == ranges(["CB", "DB"]).breakpoints == ()
-    assert [str(family) for family in ranges(["CB"]).families] == ["both CooperateBot; paid 2; for eps >= 0"]
-    assert ranges(["CB"]).at(0) == equilibria(["CB"], 0)
-    assert ranges(POST).breakpoints == (0, F(1, 4), F(1, 3), F(1, 2))
