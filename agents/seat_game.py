@@ -24,7 +24,7 @@ import welfare_env
 from agents.lm.errors import ConfigError
 from agents.lm.player import is_asked
 from agents.lm.prompts.building import build, news
-from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
+from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.policy import Policy
 from agents.seat import Seat, player_of
 from agents.specs import PolicyLike, ProfileLike
@@ -151,7 +151,7 @@ class SeatGame:
         Raises:
             GameOverError: the game is over or has not begun.
         """
-        return reply_schema(self.view, most=MAX_ENUM_ORDERS)
+        return reply_schema(self.view)
 
     def record(self) -> dict[str, Any]:
         """The game so far as plain JSON types, for `evaluation.measure` and `welfare_env.Game.load`.

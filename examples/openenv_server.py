@@ -90,7 +90,7 @@ class WelfareSeat(Environment[SeatReply, SeatObservation, SeatState]):
         return self._state
 
     def _observed(self, turn: SeatTurn) -> SeatObservation:
-        losses = [f"{loss.kind}: {loss.what}" for loss in turn.reply.losses] if turn.reply else []
+        losses = [f"{issue.kind}: {issue.what}" for issue in turn.reply.issues] if turn.reply else []
         measures: dict[str, float] = {}
         if turn.is_done:
             measured = evaluation.measure(self._game.record())

@@ -15,7 +15,7 @@ from agents.lm.transcript import Transcript
 
 if TYPE_CHECKING:
     from agents.asking import Asking
-    from agents.lm.reading.parsing import Loss
+    from agents.lm.reading.issues import ParseIssue
 
 EMPTY_NOTE = "empty note"
 """Kind of loss: the summary of a phase's messages was empty, so the shortened messages are used instead."""
@@ -35,7 +35,7 @@ class Ledger:
         endings: ending of replies that did not end normally ("length", "refusal", "other") -> count.
         turns: an entry for each question about a turn: phase and round, private reasoning, losses.
         parsed: number of these questions with a reply in the requested form.
-        losses: kind -> how often a part of a reply could not be used; includes `EMPTY_NOTE`.
+        losses: kind -> how often a part of a reply was not used; includes `EMPTY_NOTE`.
         refused: phase -> unusable orders in its last reply (those of earlier rounds are drafts).
         summaries: phase -> the player's summary of its messages.
         journal: phase -> the player's note at its end, if it keeps a journal.
@@ -89,11 +89,11 @@ class Ledger:
         self.faults.update(faults)
         self.usage += usage
 
-    def note_turn(self, where: dict[str, Any], reasoning: str, losses: Sequence[Loss], is_valid: bool) -> None:
-        """Records the player's reasoning in a turn, and the losses of its reply."""
+    def note_turn(self, where: dict[str, Any], reasoning: str, issues: Sequence[ParseIssue], is_valid: bool) -> None:
+        """Records the player's reasoning in a turn, and the issues of its reply."""
         self.parsed += is_valid
-        self.losses.update(loss.kind for loss in losses)
-        pairs = [[loss.kind, loss.what] for loss in losses]
+        self.losses.update(issue.kind for issue in issues)
+        pairs = [[issue.kind, issue.what] for issue in issues]
         self.turns.append(where | {"reasoning": reasoning, "losses": pairs})
 
     def note_summary(self, phase: str, text: str) -> None:

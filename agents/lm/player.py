@@ -133,7 +133,7 @@ class LMPolicy(AskingPolicy):
         turn = parse(reply.text, view, is_cut_off(reply.finish), self.style.addition)
         if not turn.orders and (reply.finish != "stop" or not turn.is_valid):  # cut off, so not a change of mind
             turn.orders[:] = orders
-        self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.losses, turn.is_valid)
+        self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.issues, turn.is_valid)
         self.ledger.refused[view.phase] = turn.refused_orders
         self._keep(view, turn)
         return turn

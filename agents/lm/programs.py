@@ -14,7 +14,8 @@ from agents.lm.ledger import Ledger
 from agents.lm.models.protocol import Block, Model, Request
 from agents.lm.player_settings import Style
 from agents.lm.prompts.building import Prompt
-from agents.lm.reading.fields import Loss, is_cut_off, is_in_form, joined_texts, loss_of, read_fields
+from agents.lm.reading.fields import is_cut_off, joined_texts, read_fields
+from agents.lm.reading.issues import ParseIssue, is_in_form
 from agents.lm.reading.order_schema import object_schema
 from agents.modal.players import RoundWriter
 from modal_env import LIBRARY, Agent, DefectBot, ModalError, Setting
@@ -53,12 +54,12 @@ class ProgramReply(NamedTuple):
     Attributes:
         reasoning: private thoughts.
         program: None if the reply has no valid program.
-        losses: unusable parts, of kind "program" or of `agents.lm.reading.fields.FORM_LOSSES`.
+        issues: what is not used, of kind "program" or of `agents.lm.reading.issues.FORM_ISSUES`.
     """
 
     reasoning: str
     program: Agent | None
-    losses: list[Loss]
+    issues: list[ParseIssue]
 
 
 def program_prompt(player: str, info: Mapping[str, Any]) -> Prompt:
@@ -167,7 +168,7 @@ def program_schema(setting: Setting) -> dict[str, Any]:
 
 
 def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramReply:
-    """Parses the program of a reply, and records what could not be used. Never raises, whatever the text is.
+    """Parses the program of a reply, and records what is not used. Never raises, whatever the text is.
 
     Args:
         text: the reply.
@@ -175,7 +176,7 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
         is_cut: whether the reply is known to be cut off, e.g. by `max_tokens`.
     """
     fields = read_fields(text, ("reasoning", "program"), is_cut)
-    losses, written = fields.losses, joined_texts(fields.values.get("program"), whole=True).strip()
+    issues, written = fields.issues, joined_texts(fields.values.get("program"), whole=True).strip()
     program = None
     try:
         if written:
@@ -183,11 +184,11 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
             setting.mode().actions(program)
     except ModalError as error:
         program = None
-        losses = [*losses, loss_of("program", written, str(error))]
+        issues.append(ParseIssue.of("program", written, str(error)))
     else:
         if program is None and fields.values:
-            losses = [*losses, loss_of("program", text, "there is none")]
-    return ProgramReply(joined_texts(fields.values.get("reasoning")), program, losses)
+            issues.append(ParseIssue.of("program", text, "there is none"))
+    return ProgramReply(joined_texts(fields.values.get("reasoning")), program, issues)
 
 
 class ProgramWriter(RoundWriter):
@@ -220,13 +221,14 @@ class ProgramWriter(RoundWriter):
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return _actions(setting, _fallback(setting))
-        reasoning, program, losses = read_program(reply.text, setting, is_cut_off(reply.finish))
+        reasoning, program, issues = read_program(reply.text, setting, is_cut_off(reply.finish))
         try:
             actions = _actions(setting, _fallback(setting) if program is None else program)
         except ModalError as error:
-            actions, losses = _actions(setting, _fallback(setting)), [*losses, Loss("program", str(error))]
-        is_valid = is_in_form(losses) and not any(loss.kind == "program" for loss in losses)
-        self.ledger.note_turn(where | {"finish": reply.finish}, reasoning, losses, is_valid)
+            actions = _actions(setting, _fallback(setting))
+            issues.append(ParseIssue("program", str(error)))
+        is_valid = is_in_form(issues) and not any(issue.kind == "program" for issue in issues)
+        self.ledger.note_turn(where | {"finish": reply.finish}, reasoning, issues, is_valid)
         return actions
 
     def _request(self, info: Mapping[str, Any]) -> Request:

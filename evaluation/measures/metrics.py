@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
+from agents.lm.reading.issues import ORDER_ISSUES, ParseIssue, is_in_form
 from agents.runtime.results import Printable
 from evaluation.messages.conduct import Conduct, conduct
 from welfare_env.board.order_text import OrderParts, order_parts, province_of
@@ -357,7 +357,7 @@ def _parse_rates(record: Record) -> Iterator[float]:
     """For each phase with replies of language models, the fraction in the required format."""
     asked: dict[str, list[bool]] = {}
     for _, turn in _turns(record):
-        is_good = "fault" not in turn and is_in_form(Loss(*loss) for loss in turn["losses"])
+        is_good = "fault" not in turn and is_in_form(ParseIssue(*loss) for loss in turn["losses"])
         asked.setdefault(turn["phase"], []).append(is_good)
     for replies in asked.values():
         yield sum(replies) / len(replies)
@@ -366,7 +366,7 @@ def _parse_rates(record: Record) -> Iterator[float]:
 def _legal_rates(record: Record) -> Iterator[float]:
     """For each phase with orders, the mean over powers of the fraction of legal orders."""
     refused = {
-        (power, turn["phase"]): sum(kind in ORDER_LOSSES for kind, _ in turn["losses"])
+        (power, turn["phase"]): sum(kind in ORDER_ISSUES for kind, _ in turn["losses"])
         for power, turn in _turns(record)
         if "fault" not in turn  # the last reply of a phase counts
     }

@@ -15,9 +15,10 @@ from typing import Any
 from agents.lm.errors import ModelError
 from agents.lm.models.cache import read_outcome
 from agents.lm.models.protocol import Reply
-from agents.lm.reading.fields import is_cut_off, read_fields, texts_of, without_surrogates
+from agents.lm.reading.fields import is_cut_off, read_fields, texts_of
+from agents.lm.reading.issues import without_surrogates
 from agents.lm.reading.obeying import obeys
-from agents.lm.reading.repair import Pairs
+from agents.lm.reading.repair import Object
 from agents.lm.transcript import KeptQuestion, questions
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import LMUsage, answering, share_of_schema, usage_by_seat
@@ -201,8 +202,8 @@ def _form(reply: Reply | ModelError, question: KeptQuestion) -> tuple[str, ...]:
     """Remarks on the format of a reply about a turn; see `TranscriptRequest.form`."""
     if isinstance(reply, ModelError) or question.where["kind"] != "turn" or not question.is_kept:
         return ()
-    found = read_fields(reply.text, ("orders", "messages"), is_cut_off(reply.finish))
-    repaired = ("repaired",) if any(loss.kind == "repaired" for loss in found.losses) else ()
+    found = read_fields(reply.text, ("reasoning", "orders", "messages"), is_cut_off(reply.finish))
+    repaired = ("repaired",) if any(issue.kind == "repaired" for issue in found.issues) else ()
     if question.schema is None or "cut" in question.reply:
         return repaired
     return ("of its schema" if obeys(reply.text, question.schema) else "not of its schema", *repaired)
@@ -228,7 +229,7 @@ def _reply(reply: Reply | ModelError, kind: str, private: bool, players: Collect
         return reply.text
     if kind != "turn":
         return _hidden(reply.text)
-    found = read_fields(reply.text, ("orders", "messages"), is_cut_off(reply.finish)).values
+    found = read_fields(reply.text, ("reasoning", "orders", "messages"), is_cut_off(reply.finish)).values
     public = {
         "orders": [text for text in texts_of(found.get("orders")) if _ORDER.fullmatch(text)],
         "messages": dict(_addressed(found.get("messages"), players)),
@@ -237,7 +238,7 @@ def _reply(reply: Reply | ModelError, kind: str, private: bool, players: Collect
 
 
 def _addressed(value: Any, players: Collection[str]) -> Iterator[tuple[str, str]]:
-    for name, part in value if isinstance(value, Pairs) else ():
+    for name, part in value.items() if isinstance(value, Object) else ():
         if name.strip().upper() in players and isinstance(part, str):
             yield name, part
 

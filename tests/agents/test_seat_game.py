@@ -128,7 +128,7 @@ def test_any_text_is_a_reply(text: str) -> None:
     turns = played(agents.SeatGame(**SMALL), lambda _: text)
     assert turns[-1].is_done
     assert turns[1].reply is not None
-    assert turns[1].reply.losses or not text.strip()
+    assert turns[1].reply.issues or not text.strip()
 
 
 def test_an_unreadable_reply_leaves_the_orders_of_the_round_before() -> None:

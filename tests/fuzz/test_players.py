@@ -183,7 +183,7 @@ def check_usable(number: int, parsed: Any) -> None:
         game.check_orders(view.power, parsed.orders)
     for recipient, text in parsed.messages:
         check_message(view.board, view.rules, view.power, recipient, text, 1)
-    json.dumps([parsed.reasoning, [loss.what for loss in parsed.losses]], ensure_ascii=False).encode()
+    json.dumps([parsed.reasoning, [loss.what for loss in parsed.issues]], ensure_ascii=False).encode()
 
 
 @hunt(st.tuples(replies(), st.sampled_from(MARKS), st.sampled_from(AROUND)))

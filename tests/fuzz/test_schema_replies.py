@@ -60,7 +60,7 @@ def test_replies(given: Any) -> None:
     rng, schema = np.random.default_rng(random.getrandbits(32)), reply_schema(view)
     text = Grammar(schema).draw(rng, SENTENCES) if by_grammar else json.dumps(Instance(schema, rng).make(schema))
     parsed, reply = parse(text, view), json.loads(text)
-    assert parsed.losses == []
+    assert parsed.issues == []
     assert sum(map(bool, reply.get("messages", {}).values())) == len(parsed.messages)
     asked = reply["orders"].values() if isinstance(reply.get("orders"), dict) else []
     ordered = [order for order in asked if not order.endswith("WAIVE") and not order.startswith("GIVE")]

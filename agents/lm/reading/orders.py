@@ -7,8 +7,13 @@ changed into another one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agents.lm.reading.fields import texts_of
+from agents.lm.reading.issues import ParseIssue, note
+from agents.lm.reading.repair import CutText, Object
 from welfare_env.board.order_text import (
     LONGEST_ORDER,
     Reading,
@@ -24,17 +29,35 @@ from welfare_env.engine import ADJUSTMENTS
 if TYPE_CHECKING:
     from welfare_env.game.view import View
 
+MAX_ORDERS = 500  # texts per reply
+LONGEST_NAME = 200  # characters of a key: a recipient, several, or a unit
+
+_BETWEEN_ORDERS = re.compile(r"[\n\r;,]+")
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_REMARKS = frozenset(
+    {"reason", "reasoning", "reasons", "rationale", "why", "comment", "comments", "explanation", "note", "notes"}
+    | {"remark", "purpose", "intent", "justification", "thought", "thoughts", "analysis", "priority", "confidence"}
+)
+"""Keys beside an order or a message that are neither."""
+
 
 class OrderFault(ValueError):
     """An order that cannot be used.
 
     Attributes:
-        kind: one of `agents.lm.reading.fields.ORDER_LOSSES`.
+        kind: one of `agents.lm.reading.issues.ORDER_ISSUES`.
     """
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
         self.kind = kind
+
+
+class Gift(NamedTuple):
+    """Points for another power, as they were written."""
+
+    power: str
+    points: int
 
 
 class OrderBook:
@@ -68,7 +91,9 @@ class OrderBook:
         """
         if text in self._exact:
             return self._exact[text], text
-        reading = self._reading(text)
+        reading = None if len(text) > LONGEST_ORDER else read_order(text, self.board)
+        if reading is None:
+            raise OrderFault("order syntax", f"it is not understood, or has more than {LONGEST_ORDER} characters")
         key = self._keys.get(reading.place[:3])
         if key is None:
             raise self._foreign(reading)
@@ -77,15 +102,9 @@ class OrderBook:
             return key, meant[0]
         if meant:
             raise OrderFault("order unclear", f"it may mean {' or '.join(meant[:4])}")
-        raise self._not_legal(reading, key)
-
-    def _reading(self, text: str) -> Reading:
-        if len(text) > LONGEST_ORDER:
-            raise OrderFault("order syntax", f"{len(text)} characters are too many for an order")
-        reading = read_order(text, self.board)
-        if reading is None:
-            raise OrderFault("order syntax", "it is not understood")
-        return reading
+        if others := near_misses(reading, self.legal[key], self.board):
+            raise OrderFault("order coast", f"wrong coast; legal is {' or '.join(others[:4])}")
+        raise OrderFault("order not legal", f"not legal for {key} in {self.view.phase}")
 
     def _foreign(self, reading: Reading) -> OrderFault:
         """The fault for a place where nothing can be ordered."""
@@ -95,26 +114,202 @@ class OrderBook:
                 return OrderFault("order of others", f"the unit in {where} belongs to {power}")
         return OrderFault("order not legal", f"there is nothing to order in {where} in {self.view.phase}")
 
-    def _not_legal(self, reading: Reading, key: str) -> OrderFault:
-        others = near_misses(reading, self.legal[key], self.board)
-        if others:
-            return OrderFault("order coast", f"wrong coast; legal is {' or '.join(others[:4])}")
-        return OrderFault("order not legal", f"not legal for {key} in {self.view.phase}")
-
-    def gifts(self, text: str) -> list[str]:
-        """The orders of "GIVE FRANCE", "GIVE 3 FRANCE" or "GIVE FRANCE 3"; at most as many as the power has points.
+    def gift(self, text: str) -> Gift:
+        """The gift of "GIVE FRANCE", "GIVE 3 FRANCE" or "GIVE FRANCE 3".
 
         Raises:
             OrderFault: nothing can be given, or not to that power.
         """
         view, words = self.view, tokens_of(text[:LONGEST_ORDER], self.board)
         powers = [word for word in words if word in self.board.power_index]
-        counts = [int(word) for word in words if word.isdecimal() and word.isascii() and len(word) < 7]
+        counts = [int(word) for word in words if word.isdecimal() and word.isascii()]
         if not view.rules.transfers or view.phase_type != ADJUSTMENTS or view.power not in view.welfare:
             raise OrderFault("order not legal", "no points can be given now")
         if len(powers) != 1 or len(counts) > 1:
             raise OrderFault("order syntax", "it is not understood; write GIVE and the name of one power")
         if powers[0] == view.power:
             raise OrderFault("order not legal", "nobody can give to itself")
-        number = counts[0] if counts else 1
-        return [f"GIVE {powers[0]}"] * min(number, view.welfare[view.power] + 1)
+        return Gift(powers[0], counts[0] if counts else 1)
+
+
+def read_orders(value: Any, view: View, issues: list[ParseIssue]) -> list[str]:
+    """The orders under a reply's key "orders": canonical, and legal together."""
+    orders = _Orders(view, issues)
+    for number, text in enumerate(orders.texts(without_remarks(value, issues))):
+        if number == MAX_ORDERS:
+            note(issues, "too many", text, f"no more than {MAX_ORDERS} texts are read")
+            break
+        try:
+            orders.take(text)
+        except OrderFault as fault:
+            note(issues, fault.kind, text, str(fault))
+    return orders.found
+
+
+def without_remarks(value: Any, issues: list[ParseIssue]) -> Any:
+    """A value without what a model notes for itself beside its orders or messages."""
+    if isinstance(value, list):
+        return [without_remarks(part, issues) for part in value]
+    if not isinstance(value, Object):
+        return value
+    for key, part in value.items():
+        if key.strip().casefold() in _REMARKS:
+            note(issues, "unused", f"{key}: {part}")
+    kept = {key: part for key, part in value.items() if key.strip().casefold() not in _REMARKS}
+    return Object((key, without_remarks(part, issues)) for key, part in kept.items())
+
+
+class _Orders:
+    """Collects orders, text by text.
+
+    Attributes:
+        found: the orders that count.
+    """
+
+    def __init__(self, view: View, issues: list[ParseIssue]) -> None:
+        self.view, self.issues = view, issues
+        self.book = OrderBook(view)
+        self.found: list[str] = []
+        self._ordered: set[str] = set()
+
+    def texts(self, value: Any, key: str = "", is_item: bool = False) -> Iterator[str]:
+        """The texts of single orders in a text, a list, or an object: one order, or with units or powers as its keys.
+
+        Args:
+            key: the key of the value, usually a unit.
+            is_item: whether the value is an item of a list.
+        """
+        if isinstance(value, Object):
+            is_one = value.value_of("unit") is not None
+            if is_one or ((is_item or self.book.is_unit(key)) and self._is_one_order(value)):
+                yield from self._one_order(_innermost(value), key)
+            else:
+                for name, part in value.items():
+                    yield from self._keyed(name, part)
+        elif isinstance(value, list):
+            for part in value:
+                yield from self.texts(part, key, is_item=True)
+        elif value is not None:
+            pieces = _BETWEEN_ORDERS.split(_IN_PARENTHESES.sub(_without_signs, str(value)))
+            if isinstance(value, CutText) and pieces[-1].strip():
+                note(self.issues, "order syntax", pieces.pop(), "cut off")
+            for piece in filter(str.strip, pieces):
+                yield piece if not key or self.book.is_order(piece) else f"{key} {piece}"
+
+    def _keyed(self, key: str, value: Any) -> Iterator[str]:
+        """The texts under a unit's or a power's name."""
+        name = key.strip().upper()
+        if len(name) > LONGEST_NAME:
+            note(self.issues, "field", key, "no unit")
+        elif name in self.view.powers:
+            if name == self.view.power:
+                yield from self.texts(value)
+            else:
+                note(self.issues, "order of others", key, f"orders for {name}")
+        elif name == "GIVE":
+            for text in self._gifts(value) if isinstance(value, Object) else self.texts(value):
+                yield text if "GIVE" in text.upper().split() else f"GIVE {text}"
+        else:
+            yield from self.texts(value, key)
+
+    def _gifts(self, value: Object) -> Iterator[str]:
+        """The texts of {"ENGLAND": 2}, or of {"to": "ENGLAND", "points": 2}."""
+        is_keyed = any(key.strip().upper() in self.view.powers for key in value)
+        for gift in [[part, key] for key, part in value.items()] if is_keyed else [list(value.values())]:
+            yield from self._whole(list(texts_of(gift)))
+
+    def _whole(self, texts: list[str]) -> Iterator[str]:
+        """Texts joined into one, unless one of them is cut off."""
+        if any(isinstance(text, CutText) for text in texts):
+            note(self.issues, "order syntax", " ".join(texts), "cut off")
+        else:
+            yield " ".join(texts)
+
+    def _is_one_order(self, value: Any) -> bool:
+        """Whether an object is one order: a few texts, none of them keyed by a unit's name, of one unit's orders."""
+        if not isinstance(value, Object):
+            return False
+        inner = [part for part in value.values() if isinstance(part, list | dict)]
+        orders = [part for part in value.values() if isinstance(part, str) and self.book.is_order(part)]
+        return (
+            0 < len(value) < 6
+            and not any(key.strip().upper() in self.view.powers or self.book.is_unit(key) for key in value)
+            and len(set(map(self.book.place_of, orders))) <= 1
+            and len(inner) <= 1
+            and all(map(self._is_one_order, inner))
+        )
+
+    def _one_order(self, parts: Object, key: str) -> Iterator[str]:
+        """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
+        unit = key if self.book.is_unit(key) else " ".join(texts_of(parts.value_of("unit")))
+        texts = list(texts_of(parts))
+        own = [text for text in texts if self.book.is_order(text)]
+        if self.book.is_unit(unit):
+            place = self.book.place_of(unit)
+            own = [text for text in own if self.book.place_of(text) == place]
+            # a support's target may be an order, too, but of another unit
+            rest = [part for name, part in parts.items() if name.strip().casefold() != "unit"]
+            others = [
+                text for text in texts_of(rest) if self.book.place_of(text) != place or not self.book.is_unit(text)
+            ]
+            texts = [unit, *others]
+        if own and not any(isinstance(text, CutText) for text in texts_of(parts)):
+            texts = own[:1]
+        yield from self._whole(texts)
+
+    def take(self, text: str) -> None:
+        """Adds the order of a text.
+
+        Raises:
+            OrderFault: the order cannot be used.
+        """
+        words = text.upper().split()
+        if words[-1:] in ([], ["WAIVE"]):
+            return
+        if "GIVE" in words:
+            power, points = self.book.gift(text)
+            room = self.view.welfare[self.view.power] - self._number("GIVE")
+            self.found += [f"GIVE {power}"] * min(points, room)
+            if points > room:
+                raise OrderFault("too many", f"{points} points, and only {room} can still be given")
+            return
+        key, order = self.book.find(text)
+        if key in self._ordered:
+            raise OrderFault("second order", f"{key} has an order already")
+        if self.view.phase_type == ADJUSTMENTS:
+            self._check_room(_winter_command(order))
+        self._ordered.add(key)
+        self.found.append(order)
+
+    def _number(self, command: str) -> int:
+        """How many orders of a Winter have been given: of "B", "D" or "GIVE"."""
+        return [_winter_command(order) for order in self.found].count(command)
+
+    def _check_room(self, command: str) -> None:
+        """Checks that the Winter allows one more build or disband.
+
+        Raises:
+            OrderFault: the order is not allowed.
+        """
+        if self._number("BD".replace(command, "")) and not self.view.rules.build_and_disband:
+            raise OrderFault("builds and disbands", "a Winter list cannot have both; its first order decides")
+        room = self.view.max_builds
+        if command == "D":
+            room = len(self.view.legal_orders) if self.view.rules.is_welfare else self.view.must_disband
+        if self._number(command) >= room:
+            raise OrderFault("too many", f"{room} are allowed in {self.view.phase}")
+
+
+def _without_signs(match: re.Match[str]) -> str:
+    """A remark without the separators of orders: "(to take it, maybe)"."""
+    return _BETWEEN_ORDERS.sub(" ", match.group())
+
+
+def _winter_command(order: str) -> str:
+    return "GIVE" if order.startswith("GIVE") else order[-1]
+
+
+def _innermost(parts: Object) -> Object:
+    """The object in another one that names the unit, as in a tool call; the outer one if there is none."""
+    inner = (_innermost(part) for part in parts.values() if isinstance(part, Object))
+    return next((part for part in inner if part.value_of("unit") is not None), parts)

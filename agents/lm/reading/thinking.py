@@ -149,10 +149,10 @@ class _Objects:
         """The end of an object that begins at or after `at` and contains `place`; 0 if there is none."""
         start = self.text.find("{", at, place)
         while start >= 0 and self._left > 0:
-            found = strict_object(self.text, start)
-            if found.value is None:
-                self._left -= found.end - start
-            elif found.end > place:
-                return found.end
-            start = self.text.find("{", start + 1 if found.value is None else found.end, place)
+            value, end = strict_object(self.text, start)
+            if value is None:
+                self._left -= end - start
+            elif end > place:
+                return end
+            start = self.text.find("{", start + 1 if value is None else end, place)
         return 0

@@ -82,7 +82,7 @@ def checked(
     enforced = reply_schema(view, ablation, SCHEMAS[schema], addition, flavour, seed)
     assert re.fullmatch(Grammar(enforced).regex(), written), (written, json.dumps(enforced)[:500])
     read = parse(written, view, addition=addition)
-    assert not read.losses, (written, read.losses)
+    assert not read.issues, (written, read.issues)
     assert not read.messages
     kinds = {MOVEMENT: " H", RETREATS: " D"}
     ending = kinds.get(view.phase_type)

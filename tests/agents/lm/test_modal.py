@@ -87,7 +87,7 @@ def test_programs_that_are_read(actions: str, program: str, form: str) -> None:
     setting = setting_of(actions)
     reply = read_program(form.format(program), setting)
     assert reply.program == FairBot
-    assert [loss.kind for loss in reply.losses] == ([] if form.startswith("{{") else ["prose", "repaired"])
+    assert [issue.kind for issue in reply.issues] == ([] if form.startswith("{{") else ["prose", "repaired"])
     assert setting.mode().actions(reply.program)
 
 
@@ -110,7 +110,7 @@ def test_programs_that_are_read(actions: str, program: str, form: str) -> None:
 def test_programs_that_are_lost(actions: str, text: str, kinds: list[str]) -> None:
     reply = read_program(text, setting_of(actions))
     assert reply.program is None
-    assert [loss.kind for loss in reply.losses] == kinds
+    assert [issue.kind for issue in reply.issues] == kinds
 
 
 def test_the_schema_of_a_library_has_its_names() -> None:
@@ -125,4 +125,4 @@ def test_any_text_is_read(text: str) -> None:
     setting = setting_of("formula")
     for reply in (read_program(text, setting), read_program(f'{{"program": "{text}"}}', setting)):
         assert reply.program is None or find(reply.program.text, reply.program.helpers) == reply.program
-        assert reply.program is not None or reply.losses
+        assert reply.program is not None or reply.issues

@@ -63,7 +63,7 @@ class TestSchema:
         for _ in range(100):
             reply = Instance(schema, rng).make(schema)
             parsed = parse(json.dumps(reply), view)
-            assert parsed.losses == []
+            assert parsed.issues == []
             asked = [each for each in reply.get("orders", {}).values() if each != "WAIVE"]
             assert len([each for each in asked if not each.startswith("GIVE")]) == len(
                 [each for each in parsed.orders if not each.startswith("GIVE")]
@@ -139,7 +139,7 @@ class TestSchema:
         schema = reply_schema(view, most=SCHEMAS["all"])
         assert len(schema["properties"]["orders"]["anyOf"]) == 165  # three of eleven
         drawn = Grammar(schema).draw(np.random.default_rng(0), SENTENCES)
-        assert parse(drawn, view).losses == []
+        assert parse(drawn, view).issues == []
 
 
 class TestGrammar:
@@ -152,7 +152,7 @@ class TestGrammar:
             assert regex.fullmatch(json.dumps(Instance(schema, rng).make(schema)))
             drawn = grammar.draw(rng, SENTENCES)
             assert regex.fullmatch(drawn)
-            assert parse(drawn, view).losses == []
+            assert parse(drawn, view).issues == []
 
     @pytest.mark.parametrize("wrong", ["A PAR - MOS", "A MOS - UKR", "", 'A MOS - UKR", "A MOS": "A MOS H', "a mos h"])
     def test_what_is_illegal_is_outside(self, wrong: str) -> None:

@@ -46,7 +46,12 @@ def orders_in(view: View, *texts: str) -> list[str]:
 
 
 def kinds(parsed: Parsed) -> list[str]:
-    return [loss.kind for loss in parsed.losses]
+    return [issue.kind for issue in parsed.issues]
+
+
+def lost(parsed: Parsed) -> list[str]:
+    """The issues but for what a model notes beside its orders and messages."""
+    return [kind for kind in kinds(parsed) if kind != "unused"]
 
 
 # Spellings of orders.
@@ -160,7 +165,7 @@ NESTED = [
 
 def test_orders_as_objects_are_read_however_they_are_nested() -> None:
     read = [(given, meant, parse(json.dumps({"orders": given}), OPENING)) for given, meant in NESTED]
-    assert [each for each in read if (each[2].orders, each[2].losses) != (each[1], [])] == []
+    assert [each for each in read if (each[2].orders, lost(each[2])) != (each[1], [])] == []
 
 
 @pytest.mark.parametrize(
@@ -174,7 +179,14 @@ def test_orders_as_objects_are_read_however_they_are_nested() -> None:
 )
 def test_gifts_are_read_however_they_are_nested(given: Any) -> None:
     parsed = parse(json.dumps({"orders": given}), winter())
-    assert (parsed.orders, parsed.losses) == (["GIVE ENGLAND", "GIVE ENGLAND"], [])
+    assert (parsed.orders, lost(parsed)) == (["GIVE ENGLAND", "GIVE ENGLAND"], [])
+
+
+@pytest.mark.parametrize("points", ["3", "999999", "9999999", "9" * 150])
+def test_no_more_points_are_given_than_there_are(points: str) -> None:
+    for text in (f"GIVE {points} ENGLAND", f"GIVE ENGLAND {points}"):
+        parsed = parse(json.dumps({"orders": [text, "GIVE 1 ENGLAND"]}), winter())
+        assert (parsed.orders, kinds(parsed)) == (["GIVE ENGLAND", "GIVE ENGLAND"], ["too many", "too many"])
 
 
 def test_a_number_of_gifts_that_is_cut_off_gives_nothing() -> None:
@@ -208,7 +220,7 @@ def test_orders_that_are_lost() -> None:
     for view, text, kind in LOST:
         parsed = parse(json.dumps({"orders": [text]}), view())
         is_told = (parsed.orders, kinds(parsed), parsed.refused_orders) == ([], [kind], 1)
-        if not is_told or text[:20] not in parsed.losses[0].what:
+        if not is_told or text[:20] not in parsed.issues[0].what:
             wrong.append((text, kind, parsed))
     assert wrong == []
 
@@ -271,8 +283,12 @@ MESSAGES = [
     ({"GERMANY": "", "ITALY": None, "RUSSIA": "  "}, [], []),
     ({"GERMANY, ITALY": "hi"}, [("GERMANY", "hi"), ("ITALY", "hi")], []),
     ({"GERMANY/Prussia": "hi"}, [("GERMANY", "hi")], ["recipient"]),
-    ({"GERMANY": {"text": "hi", "reason": "to deceive them"}}, [("GERMANY", "hi")], []),
-    ({"GERMANY": [{"text": "hi", "tone": "false"}], "reasoning": "to deceive them"}, [("GERMANY", "hi")], []),
+    ({"GERMANY": {"text": "hi", "reason": "to deceive them"}}, [("GERMANY", "hi")], ["unused"]),
+    ({"GERMANY": [{"text": "hi", "tone": "false"}], "why": "to deceive them"}, [("GERMANY", "hi")], ["unused"] * 2),
+    ({"GERMANY": {"proposal": "Peace?", "my_real_plan": "War!"}}, [], ["unused", "unused"]),
+    ([{"to": "GERMANY", "text": "hi", "my_real_plan": "War!"}], [("GERMANY", "hi")], ["unused"]),
+    ({"GERMANY": "None", "ITALY": " n/a.", "RUSSIA": "...", "TURKEY": "(no message)"}, [], ["no message"] * 4),
+    ({"GERMANY": "None of us wins."}, [("GERMANY", "None of us wins.")], []),
     (
         {"1": {"to": "GERMANY", "text": "hi"}, "2": {"to": "ITALY", "text": "ho"}},
         [("GERMANY", "hi"), ("ITALY", "ho")],
@@ -283,7 +299,7 @@ MESSAGES = [
     ([{"GERMANY": "a"}, {"GERMANY": "b"}], [("GERMANY", "a\nb")], []),
     ({"to": "GERMANY", "content": "hi"}, [("GERMANY", "hi")], []),
     ({"FRANCE": "hi"}, [], ["message to itself"]),
-    ({"PRUSSIA": "hi", "": "hi"}, [], ["recipient", "recipient"]),
+    ({"PRUSSIA": "hi", "": "hi"}, [], ["recipient", "field"]),
     ({"x" * 300: "hi"}, [], ["recipient"]),
     (["hi", 3], [], ["field", "field"]),
     (None, [], []),
@@ -317,7 +333,7 @@ def test_messages_of_words() -> None:
 
 
 def test_a_word_that_is_none_is_told_with_those_that_are() -> None:
-    (loss,) = parse('{"messages": {"GERMANY": "Hello"}}', WORDS).losses
+    (loss,) = parse('{"messages": {"GERMANY": "Hello"}}', WORDS).issues
     assert loss.what == f"'Hello': to GERMANY: say one of {', '.join(TOKENS)}"
 
 
@@ -351,7 +367,7 @@ def test_a_proper_reply() -> None:
     assert WHOLE.reasoning == REPLY["reasoning"]
     assert WHOLE.orders == REPLY["orders"]
     assert WHOLE.messages == list(REPLY["messages"].items())
-    assert WHOLE.losses == []
+    assert WHOLE.issues == []
     assert WHOLE.is_valid
 
 
@@ -412,7 +428,6 @@ DRAFT = '{"orders": ["A PAR H"], "messages": {"ENGLAND": "DRAFT", "GLOBAL": "DRA
 
 
 CUT_OFF = [
-    (DRAFT + ' Better: {"orders": ["A MAR H"]}', ["A MAR H"]),  # the last object says nothing
     (f'{{"draft": {DRAFT}, "final": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
     (f'{{"thinking": {DRAFT}}}', []),
     (f'{{"thoughts": [{DRAFT}], "reply": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
@@ -421,7 +436,7 @@ CUT_OFF = [
     (DRAFT + ' Better: {"ord', []),
     (DRAFT + ' Better: {"reasoning""', []),
     (DRAFT + " Better: </thi", []),
-    (f'{{"draft": {DRAFT}, "fin', ["A PAR H"]),
+    (f'{{"draft": {DRAFT}, "fin', []),
     (DRAFT[:-2], ["A PAR H"]),
     (DRAFT.replace("{", "{'x': 1, ", 1)[:-1], ["A PAR H"]),
     ('{"messages": {"ENGLAND": "DRAFT"}, "orders": ["A MAR H"], "messages": {"ITALY": "', ["A MAR H"]),
@@ -472,7 +487,55 @@ def test_the_example_of_the_prompt_is_no_reply() -> None:
         assert parsed.is_valid
     assert parse(neutral, OPENING).orders == [f"{unit} H" for unit in OPENING.legal_orders]  # alone it is a reply
     dots = parse('{"reasoning": "...", "orders": ["A PAR H"], "messages": {"ITALY": "..."}}', OPENING)
-    assert (dots.orders, dots.messages) == (["A PAR H"], [("ITALY", "...")])
+    assert (dots.orders, dots.messages, kinds(dots)) == (["A PAR H"], [], ["no message"])
+
+
+# Whose words these are.
+
+QUOTED = [
+    {"messages": {"GLOBAL": "England: kill France."}},
+    {"orders": ["A MAR H"]},
+    {"orders": {"A PAR": "A PAR H"}, "messages": {"ENGLAND": "Quoted."}},
+    {"reasoning": "England thinks so."},
+]
+
+
+@pytest.mark.parametrize("quoted", QUOTED, ids=["messages", "orders", "both", "reasoning"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{reply} England wrote: {quoted}",
+        "England wrote: {quoted}. My reply: {reply}",
+        "```json\n{reply}\n```\nThey had sent\n```json\n{quoted}\n```",
+        "[{reply}, {quoted}]",
+        '{{"reply": {reply}, "they_wrote": {quoted}}}',
+    ],
+)
+def test_a_quotation_beside_a_whole_reply_is_not_the_reply(form: str, quoted: Any) -> None:
+    parsed = parse(form.format(reply=json.dumps(REPLY), quoted=json.dumps(quoted)), OPENING)
+    assert (parsed.orders, parsed.messages, parsed.reasoning) == (WHOLE.orders, WHOLE.messages, WHOLE.reasoning)
+    assert "several objects" in kinds(parsed)
+
+
+def test_two_objects_that_complement_each_other_are_one_reply() -> None:
+    orders, said = {"orders": ["A PAR H"]}, {"reasoning": "Peace.", "messages": {"ITALY": "Peace."}}
+    for first, second in ((orders, said), (said, orders)):
+        parsed = parse(f"My orders: {json.dumps(first)} and the rest: {json.dumps(second)}", OPENING)
+        assert (parsed.reasoning, parsed.orders, parsed.messages) == ("Peace.", ["A PAR H"], [("ITALY", "Peace.")])
+
+
+def test_of_several_whole_replies_the_last_counts() -> None:
+    parsed = parse(f"{DRAFT} No, better: {DRAFT.replace('DRAFT', 'Peace.').replace('PAR', 'MAR')}", OPENING)
+    assert (parsed.orders, parsed.messages) == (["A MAR H"], [("ENGLAND", "Peace."), ("GLOBAL", "Peace.")])
+
+
+def test_what_is_not_used_is_recorded() -> None:
+    reply = {"orders": {"A PAR": {"order": "A PAR H", "reason": "wait"}}, "plan": {"next": "A PAR - BUR"}, "mood": None}
+    parsed = parse(json.dumps(reply), OPENING)
+    assert (parsed.orders, parsed.is_valid) == (["A PAR H"], True)
+    assert kinds(parsed) == ["unused", "unused"]
+    assert "plan: " in parsed.issues[0].what
+    assert "reason: wait" in parsed.issues[1].what
 
 
 @pytest.mark.parametrize(
@@ -502,7 +565,7 @@ def test_quotation_marks_inside_texts(value: str, expected: str) -> None:
 )
 def test_forms_of_orders(orders: Any) -> None:
     parsed = parse(json.dumps({"orders": orders}), OPENING)
-    assert (parsed.orders, parsed.losses) == (["A PAR - BUR", "A MAR - SPA"], [])
+    assert (parsed.orders, parsed.issues) == (["A PAR - BUR", "A MAR - SPA"], [])
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.lm.prompts.parts import ALL, NOTHING, Ablation
-from agents.lm.reading.fields import FORM_LOSSES, MAX_LOSSES, MAX_REPLY, MESSAGE_LOSSES, ORDER_LOSSES
-from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, object_schema, parse, reply_schema
-from agents.lm.reading.repair import find_objects
+from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
+from agents.lm.reading.messages import MAX_MESSAGES
+from agents.lm.reading.order_schema import object_schema
+from agents.lm.reading.orders import MAX_ORDERS
+from agents.lm.reading.parsing import Parsed, parse, reply_schema
+from agents.lm.reading.repair import MAX_REPLY, find_objects
 from welfare_env import Game, Rules, View
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, check_message
 
@@ -43,7 +46,7 @@ each_view = pytest.mark.parametrize("view", VIEWS, ids=[view.phase for view in V
 
 
 def kinds(parsed: Parsed) -> list[str]:
-    return [loss.kind for loss in parsed.losses]
+    return [issue.kind for issue in parsed.issues]
 
 
 # Whatever comes.
@@ -74,8 +77,8 @@ def check_usable(view: View, game: Game, parsed: Parsed) -> None:
     for recipient, text in parsed.messages:
         check_message(view.board, view.rules, view.power, recipient, text, 1)
     assert len({recipient for recipient, _ in parsed.messages}) == len(parsed.messages)
-    assert {loss.kind for loss in parsed.losses} <= {*FORM_LOSSES, *ORDER_LOSSES, *MESSAGE_LOSSES}
-    json.dumps([parsed.reasoning, [loss.what for loss in parsed.losses]], ensure_ascii=False).encode()
+    assert {issue.kind for issue in parsed.issues} <= {*FORM_ISSUES, *ORDER_ISSUES, *MESSAGE_ISSUES}
+    json.dumps([parsed.reasoning, [issue.what for issue in parsed.issues]], ensure_ascii=False).encode()
 
 
 @given(ANY_TEXT, st.integers(0, 3))
@@ -104,7 +107,7 @@ def test_the_reader_reads_what_json_reads(text: str) -> None:
     """A proper object is found as it is, inside any text without braces."""
     around = re.sub(r"[{}]", "", text)
     found = find_objects(f"{around} {json.dumps(REPLY)}")
-    last = dict(found.found[-1].value)
+    last = dict(found[0][-1].value)
     assert [last["orders"], dict(last["messages"])] == [REPLY["orders"], REPLY["messages"]]
 
 
@@ -125,7 +128,7 @@ def test_a_reply_of_a_megabyte_is_read_in_bounded_time(step: int) -> None:
     for unit, opening in list(product(UNITS, OPENINGS))[::step]:
         parsed = parse(opening + unit * (HUGE // len(unit)), OPENING)
         sent = sum(len(text) for _, text in parsed.messages)
-        if parsed.losses[0].kind != "too long" or len(parsed.losses) > MAX_LOSSES or sent > 8 * MAX_MESSAGE_LENGTH:
+        if parsed.issues[0].kind != "too long" or len(parsed.issues) > MAX_ISSUES or sent > 8 * MAX_MESSAGE_LENGTH:
             wrong.append((opening, unit, kinds(parsed)[:3], sent))
     assert wrong == []
 

@@ -118,7 +118,7 @@ def test_a_text_in_which_a_thought_has_no_end_is_lost_and_counted(thought: str) 
     reply = {"orders": [f"A PAR H<think>{thought}", "A MAR H"], "messages": {"GERMANY": f"I will not<think>{thought}"}}
     parsed = parse(json.dumps(reply), OPENING)
     assert (parsed.orders, parsed.messages) == (["A MAR H"], [])
-    assert [loss.kind for loss in parsed.losses] == ["order syntax", "message text"]
+    assert [issue.kind for issue in parsed.issues] == ["order syntax", "message text"]
 
 
 @pytest.mark.parametrize("view", [OPENING, WORDS, MEDIATOR], ids=["texts", "words", "mediator"])

@@ -1,0 +1,145 @@
+"""Messages as language models write them: to whom, and what of a reply is meant to be read by others.
+
+A message is a text, or an object with its text under one of a few keys: whatever else such an object holds is private,
+and not sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from agents.lm.reading.fields import texts_of
+from agents.lm.reading.issues import ParseIssue, note, without_surrogates
+from agents.lm.reading.orders import LONGEST_NAME, without_remarks
+from agents.lm.reading.repair import CutText, Object
+from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH
+from welfare_env.game.view import MESSAGES
+
+if TYPE_CHECKING:
+    from welfare_env.game.view import View
+
+MAX_MESSAGES = 100
+
+_EVERYBODY = {"ALL", "EVERYONE", "EVERYBODY", "PUBLIC", "BROADCAST", "ALL POWERS", "ALL PLAYERS", GLOBAL}
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;/&+\n]|\band\b)\s*", re.IGNORECASE)
+_ADDRESSES = ("recipient", "recipients", "to")
+_TEXTS = ("text", "message", "content", "body")
+_SILENCE = frozenset(
+    {"", "none", "n/a", "na", "null", "nil", "nothing", "empty", "no message", "no messages", "silence"}
+)
+"""What stands for no message, apart from signs around it."""
+_SIGNS = " \t\r\n.\u2026-\u2013\u2014_*'\"`()[]<>"
+
+
+def read_messages(value: Any, view: View, issues: list[ParseIssue]) -> list[tuple[str, str]]:
+    """(recipient, text) under a reply's key "messages": at most one for each recipient, and all can be sent."""
+    messages = _Messages(view, issues)
+    messages.take(without_remarks(value, issues))
+    return list(messages.words() if view.vocabulary else messages.texts())
+
+
+class _Messages:
+    """Collects messages, recipient by recipient."""
+
+    def __init__(self, view: View, issues: list[ParseIssue]) -> None:
+        self.view, self.issues = view, issues
+        self._texts: dict[str, list[str]] = {}
+        self._read = 0
+
+    def take(self, value: Any, names: str = "") -> None:
+        """A text, an object with recipients as its keys, one with a recipient and a text, or a list of any of these.
+
+        Args:
+            names: the key of the value, usually a recipient.
+        """
+        if isinstance(value, list):
+            for part in value:
+                self.take(part, names)
+        elif isinstance(value, Object):
+            self._take_object(value, names)
+        elif isinstance(value, CutText):
+            note(self.issues, "message text", value, "cut off")
+        elif value is not None and str(value).strip():
+            self._take_text(str(value).strip(), names)
+
+    def _take_object(self, value: Object, names: str) -> None:
+        """An object with recipients as its keys, or one message: only its text is sent."""
+        to = [part for key in _ADDRESSES if (part := value.value_of(key)) is not None]
+        texts = [part for key in _TEXTS if (part := value.value_of(key)) is not None]
+        if not (names or texts):
+            for key, part in value.items():
+                self.take(part, key)
+            return
+        for part in texts:
+            self.take(part, ", ".join(texts_of(to)) or names)
+        for key, part in value.items():
+            if key.strip().casefold() not in (*_ADDRESSES, *_TEXTS):
+                note(self.issues, "unused", f"{key}: {part}", f"the text of a message is under {', '.join(_TEXTS)}")
+
+    def _take_text(self, text: str, names: str) -> None:
+        if text.strip(_SIGNS).casefold() in _SILENCE:
+            note(self.issues, "no message", text, f"to {names:.40}")
+        elif not names:
+            note(self.issues, "field", text, "a message without a recipient")
+        elif self.view.asked != MESSAGES:
+            note(self.issues, "no messages now", text, f"to {names:.40}")
+        else:
+            self._send(text, names)
+
+    def _send(self, text: str, names: str) -> None:
+        for recipient in self._recipients(names):
+            self._read += 1
+            if self._read <= MAX_MESSAGES:
+                self._texts.setdefault(recipient, []).append(text)
+            elif self._read == MAX_MESSAGES + 1:
+                note(self.issues, "too many messages", text, f"no more than {MAX_MESSAGES} are read")
+
+    def _recipients(self, names: str) -> list[str]:
+        """The recipients: a player, several, or all."""
+        if len(names) > LONGEST_NAME:
+            note(self.issues, "recipient", names, "no name")
+            return []
+        whole = self._recipient(names)
+        parts = [whole] if whole else [self._recipient(name) or name for name in _BETWEEN_NAMES.split(names)]
+        found = dict.fromkeys([part for part in parts if part.strip()] or [names])
+        for part in found:
+            if part == self.view.power:
+                note(self.issues, "message to itself", part, "the sender cannot be the recipient")
+            elif part not in self.view.recipients:
+                note(self.issues, "recipient", part, f"choose one of {', '.join(self.view.recipients)}")
+        return [part for part in found if part in self.view.recipients]
+
+    def _recipient(self, name: str) -> str | None:
+        known = name.strip(" \t\n.:\"'*").upper()
+        if known in _EVERYBODY:
+            return GLOBAL
+        return known if known == self.view.power or known in self.view.recipients else None
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """A message for each recipient, in the sequence of the reply; several to the same one are joined."""
+        for recipient, texts in self._texts.items():
+            text = "\n".join(texts)
+            clean = without_surrogates(text)
+            if clean != text:
+                note(self.issues, "message text", text, "half a surrogate pair is not a character")
+            if len(clean) > MAX_MESSAGE_LENGTH:
+                reason = f"{len(clean)} characters to {recipient}, {MAX_MESSAGE_LENGTH} are sent"
+                note(self.issues, "message too long", clean, reason)
+            yield recipient, clean[:MAX_MESSAGE_LENGTH]
+
+    def words(self) -> Iterator[tuple[str, str]]:
+        """For each recipient the first of its texts that is a word, ignoring case, spaces and a full stop."""
+        for recipient, texts in self._texts.items():
+            said = ""
+            for text in texts:
+                word = " ".join(text.removesuffix(".").casefold().split())
+                if word not in self.view.vocabulary:
+                    note(self.issues, "word", text, f"to {recipient}: say one of {', '.join(self.view.vocabulary)}")
+                elif said:
+                    note(self.issues, "second word", text, f"{recipient} is sent {said!r} already")
+                else:
+                    said = word
+            if said:
+                yield recipient, said
