@@ -16,10 +16,11 @@ from evaluation.measures.coalitions import COALITIONS
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.messages.analysis import MessageAnalysis, analyze_messages
-from evaluation.play.game_settings import GameSettings as Setting
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import aplay_game, play_all, play_game
+from evaluation.play.playing import aplay_game, play_game
 from evaluation.play.ray_workers import RayWorkers
+from evaluation.play.runner import Runner, play_all
+from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
@@ -42,6 +43,7 @@ __all__ = [
     "ProgramExploitabilityResult",
     "RayWorkers",
     "RedTeamResult",
+    "Runner",
     "SelfPlayResult",
     "Setting",
     "StoreError",

@@ -9,7 +9,7 @@ from typing import Any
 from welfare_env import checks
 from welfare_env.errors import RulesError, did_you_mean
 
-RULES_REVISION = 1
+RULES_REVISION = 2
 """Part of the key of every stored game. Raise it by hand whenever a change makes the same players play another game: a
 rule that changes what orders do, or a policy or prompt of ours that says otherwise. Stored games are then played again.
 """

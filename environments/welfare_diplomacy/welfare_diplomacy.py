@@ -21,9 +21,9 @@ from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec, read_profile
 from evaluation.measures.metrics import measure
-from evaluation.play.game_settings import GameSettings
 from evaluation.play.game_spec import with_external_players
-from evaluation.play.games import aplay_game
+from evaluation.play.playing import aplay_game
+from evaluation.play.setting import Setting
 from welfare_env import Rules
 
 __all__ = ["OneCallHarness", "WelfareEnv", "WelfareTaskset"]
@@ -172,7 +172,7 @@ class WelfareEnv(vf.Env[WelfareEnvConfig]):
         """Play the game, and reward each trace with its power's welfare."""
         config = self.config
         rules = Rules(years=config.years, message_rounds=config.message_rounds)
-        setting = GameSettings(seed=config.seed, rules=rules, simultaneous=True)
+        setting = Setting(seed=config.seed, rules=rules, simultaneous=True)
         models = {power: SeatModel(getattr(agents, power.lower()), power) for power in setting.board.powers}
 
         def player(power: str, policy: Spec) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,9 +15,9 @@ from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from evaluation.cli.console import KEPT, RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import RunOptions, command_line
-from evaluation.experiment_files.experiment import plan_experiment, policies_of, read_experiment
+from evaluation.experiment_files.experiment import policies_of, read_experiment, run_experiment
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
-from evaluation.play.game_settings import GameSettings
+from evaluation.play.setting import Setting
 from evaluation.report.figures import full_label
 from evaluation.report.page import known_measures, value_cell
 from evaluation.report.report_folder import (
@@ -101,9 +102,8 @@ def experiment(
         tables.check()
         (result,) = run.play(
             policies_of(chosen),
-            GameSettings(),  # the file has the rules
-            lambda each: [plan_experiment(chosen, each)],
-            rules=[(each.rules, each.map_name) for each in chosen.conditions],
+            [(each.rules, each.map_name) for each in chosen.conditions],
+            [partial(run_experiment, chosen, Setting())],  # the file has the rules
         )
         tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), replays)

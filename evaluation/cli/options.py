@@ -18,9 +18,9 @@ from agents.runtime.progress import metered
 from agents.specs import Spec, read, read_profile
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
-from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.measures.lm_usage import projection_table, spent
-from evaluation.play.game_settings import GameSettings
+from evaluation.play.runner import Runner
+from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from modal_env.console import plain_console
 from modal_env.interruptions import patient
@@ -63,6 +63,11 @@ def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[
     policies = [policy for profile in profiles for policy in read_profile(profile).policies]
     texts = (filled(each, policies[0].text) for each in attackers if each != PORTFOLIO)
     return [*policies, *map(read, texts)]
+
+
+def kind_of(setting: Setting) -> list[tuple[Rules, str]]:
+    """Rules and map of the games."""
+    return [(setting.played, setting.map_name)]
 
 
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
@@ -116,19 +121,19 @@ class GameOptions:
         ),
     ] = False
 
-    def settings(self, variant: str = "welfare", scoring: str | None = None) -> GameSettings:
-        """The settings of the games.
+    def setting(self, variant: str = "welfare", scoring: str | None = None) -> Setting:
+        """The setting of the games.
 
         Raises:
             RulesError: an unknown variant, press or scoring.
-            UnknownMapError, MapFormatError, EvaluationError: as `GameSettings`.
+            UnknownMapError, MapFormatError, EvaluationError: as `Setting`.
         """
         press = None if self.press == "none" else self.press
         given: dict[str, Any] = {"variant": variant, "years": self.years, "press": press}
         given |= {"message_rounds": self.message_rounds} | ({"scoring": scoring} if scoring else {})
         rules = Rules.published(**given) if self.paper_code else Rules(**given)
         same = ("seed", "seats", "map_name", "simultaneous", "paper_code")
-        return GameSettings(rules=rules, **{name: getattr(self, name) for name in same})
+        return Setting(rules=rules, **{name: getattr(self, name) for name in same})
 
 
 @dataclass(frozen=True)
@@ -165,16 +170,15 @@ class RunOptions:
     def play(
         self,
         policies: Iterable[Spec],
-        settings: GameSettings,
-        plan: Callable[[GameSettings], Iterable[EvaluationPlan[T]]],
-        rules: Iterable[tuple[Rules, str]] | None = None,
+        kinds: Iterable[tuple[Rules, str]],
+        calls: Sequence[Callable[[Runner], T]],
     ) -> list[T]:
-        """Plan all evaluations, then play them with a progress bar on stderr.
+        """The results of evaluations, played with a progress bar on stderr.
 
         Args:
             policies: all policies as given; tells whether language models play.
-            plan: the evaluations to play, given the settings of the run.
-            rules: rules and maps of the games; None for those of the settings.
+            kinds: rules and maps of the games.
+            calls: the evaluations; all are checked before the first game is played.
 
         Raises:
             UnknownAgentError, ConfigError: an invalid policy or budget.
@@ -185,17 +189,18 @@ class RunOptions:
         models = self._models(policies)
         # Pending replies are already paid for, so an interrupt waits for them; a cluster takes a while to shut down.
         waits = patient() if models is not None or self.ray_address else nullcontext()
-        with waits, GameStore(self.store) as store, self._pool() as pool:
-            run = GameSettings(workers=pool, store=store, models=models)
-            plans = list(plan(settings.run_like(run)))
-            can_ask = models is not None and _can_ask(policies, run, store, models)
+        with waits, GameStore(self.store) as store, self._pool() as workers:
+            runner = Runner(workers, store, None, models)
+            total = sum(map(runner.count, calls))
+            if models is not None and _can_ask(policies, runner, models):
+                _tell_costs(policies, kinds, runner, total)
             try:
-                total = sum(each.max_games for each in plans)
-                if can_ask:
-                    kinds = [(settings.played, settings.map_name)] if rules is None else list(rules)
-                    _tell_costs(policies, kinds, run, total)
                 with metered("playing", total, "games") as meter:
-                    return [each.play(meter.advance) for each in plans]
+                    runner.report = meter.advance
+                    results = []
+                    for call in calls:
+                        results.append(call(runner))
+                    return results
             finally:
                 if store.reused:
                     games = len(store.reused | store.added)
@@ -221,7 +226,7 @@ class RunOptions:
         return None
 
 
-def _can_ask(policies: Iterable[Spec], run: GameSettings, store: GameStore, models: SharedModels) -> bool:
+def _can_ask(policies: Iterable[Spec], runner: Runner, models: SharedModels) -> bool:
     """Whether the language models can be asked; if not, stderr says why.
 
     Raises:
@@ -232,24 +237,25 @@ def _can_ask(policies: Iterable[Spec], run: GameSettings, store: GameStore, mode
     from agents.lm.player import check_ready
 
     replies = 0 if models.cache is None else models.cache.count()
-    players = [run.sample(policy) for policy in policies if policy.models]
+    players = [runner.sample(policy) for policy in policies if policy.models]
     try:
         check_ready(players)
     except ConfigError as error:
-        if not replies and not any("language_models" in game.specification for game in store.games()):
+        stored = [] if runner.store is None else runner.store.games()
+        if not replies and not any("language_models" in game.specification for game in stored):
             raise
         print(f"{error}. Until then, only stored games and cached replies are used", file=sys.stderr)
         return False
     return True
 
 
-def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], run: GameSettings, total: int) -> None:
+def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], runner: Runner, total: int) -> None:
     """Print the minimum projected usage of each language model on stderr, before the first game."""
     from agents.lm.errors import PromptError
     from agents.lm.player import language_models
     from agents.lm.projection import Projection
 
-    players = [player for policy in policies if policy.models for player in language_models(run.sample(policy))]
+    players = [player for policy in policies if policy.models for player in language_models(runner.sample(policy))]
     found: dict[tuple[str, Rules], Projection] = {}
     for player in players:
         for rules, map_name in kinds:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,19 +30,19 @@ from evaluation.cli.options import (
     Seed,
     Store,
     Variant,
+    kind_of,
     policies_of,
     read_coalitions,
 )
 from evaluation.contrasts.comparing import GAMES, NOTHING, check_measures, compare_results
 from evaluation.experiments.attacks import SELECTION_GAMES
-from evaluation.experiments.cross_play import MAX_TYPES, plan_cross_play
-from evaluation.experiments.evaluation_plan import EvaluationPlan
-from evaluation.experiments.exploitability import plan_exploitability
-from evaluation.experiments.red_team import BUDGETS, plan_red_team
-from evaluation.experiments.self_play import plan_self_play
+from evaluation.experiments.cross_play import MAX_TYPES, run_cross_play
+from evaluation.experiments.exploitability import run_exploitability
+from evaluation.experiments.red_team import BUDGETS, run_red_team
+from evaluation.experiments.self_play import run_self_play
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
-from evaluation.play.game_settings import GameSettings
+from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.report.replays import write_replay
 from evaluation.tables.comparison_tables import contrast_table
@@ -88,9 +90,9 @@ def self_play(
 ) -> None:
     """Welfare, proficiency, stolen centers and conflicts in self-play, or in mixed profiles."""
     with errors_in_one_line():
-        settings = play.settings(variant, scoring)
+        setting = play.setting(variant, scoring)
         tables.check()
-        results = run.play(policies_of(policies), settings, lambda own: _self_play(policies, play.games, own))
+        results = run.play(policies_of(policies), kind_of(setting), _self_play(policies, play.games, setting))
         tables.write(same_columns(row for result in results for row in result.rows()))
         if as_json:
             print_json([result.to_dict() for result in results])
@@ -104,9 +106,9 @@ def self_play(
 
 
 def _self_play(
-    policies: list[str], games: int, settings: GameSettings
-) -> list[EvaluationPlan[evaluation.SelfPlayResult]]:
-    return [plan_self_play(policy, games, settings) for policy in policies]
+    policies: Sequence[str], games: int, setting: Setting
+) -> list[Callable[[evaluation.Runner], evaluation.SelfPlayResult]]:
+    return [partial(run_self_play, policy, games, setting) for policy in policies]
 
 
 @with_options
@@ -149,15 +151,15 @@ def exploitability(
 ) -> None:
     """How much the best coalition gains by deviating from a profile, in welfare points a year."""
     with errors_in_one_line():
-        settings = play.settings()
-        chosen = read_coalitions(coalitions, settings.board.powers)
+        setting = play.setting()
+        chosen = read_coalitions(coalitions, setting.board.powers)
         _check_files(tables, witness)
         attack: dict[str, Any] = {"deviator": deviator or None, "coalitions": chosen, "coordinated": coordinated}
         attack |= {"selection_games": selection_games, "precision": precision, "max_games": max_games}
         (result,) = run.play(
             policies_of([policy], deviator or ()),
-            settings,
-            lambda own: [plan_exploitability(policy, play.games, own, **attack)],
+            kind_of(setting),
+            [partial(run_exploitability, policy, play.games, setting, **attack)],
         )
         if _written(result, tables, as_json, witness):
             return
@@ -190,12 +192,12 @@ def red_team(
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_in_one_line():
-        settings = play.settings()
+        setting = play.setting()
         _check_files(tables, witness)
         (result,) = run.play(
             policies_of([policy], trained or ()),
-            settings,
-            lambda own: [plan_red_team(policy, budget, own, games=play.games, trained=trained or ())],
+            kind_of(setting),
+            [partial(run_red_team, policy, budget, setting, games=play.games, trained=trained or ())],
         )
         if _written(result, tables, as_json, witness):
             return
@@ -254,14 +256,14 @@ def cross_play(
 ) -> None:
     """Payoffs in every mix of the policies, with the gains of single invaders and symmetric equilibria."""
     with errors_in_one_line():
-        settings = play.settings(variant)
+        setting = play.setting(variant)
         held_out = background or []
         tables.check()
         mixes: dict[str, Any] = {"types": types, "background": held_out, "focal_seats": focal_seats or [1]}
         (result,) = run.play(
             policies_of([*policies, *held_out]),
-            settings,
-            lambda own: [plan_cross_play(policies, play.games or None, own, **mixes)],
+            kind_of(setting),
+            [partial(run_cross_play, policies, play.games or None, setting, **mixes)],
         )
         if _written(result, tables, as_json):
             return
@@ -300,11 +302,11 @@ def compare(
     with errors_in_one_line():
         measures = [name for text in measure or () for name in listed(text)] or None
         tables.check()
-        settings = play.settings(variant)
-        check_measures(measures, settings)
+        setting = play.setting(variant)
+        check_measures(measures, setting)
         if len(policies) < 2:
             raise evaluation.EvaluationError(NOTHING)
-        results = run.play(policies_of(policies), settings, lambda own: _self_play(policies, play.games, own))
+        results = run.play(policies_of(policies), kind_of(setting), _self_play(policies, play.games, setting))
         found = compare_results(results, measures, pairs)
         tables.write(found.rows())
         if as_json:
@@ -324,20 +326,15 @@ def demo(
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
         print(f"skipping the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
-
-    def plan(settings: GameSettings) -> list[EvaluationPlan[Any]]:
-        attacks = [
-            plan_exploitability(
-                policy, DEMO_GAMES, settings, selection_games=DEMO_SELECTION_GAMES, deviator=deviator, coalitions=name
-            )
-            for policy, name, deviator in conditions
-        ]
-        return [*_self_play(list(DEMO_POLICIES), DEMO_GAMES, settings), *attacks]
-
+    setting = Setting(seed=seed)
+    calls: list[Callable[[evaluation.Runner], Any]] = [*_self_play(DEMO_POLICIES, DEMO_GAMES, setting)]
+    for policy, name, deviator in conditions:
+        attack: dict[str, Any] = {"deviator": deviator, "coalitions": name, "selection_games": DEMO_SELECTION_GAMES}
+        calls.append(partial(run_exploitability, policy, DEMO_GAMES, setting, **attack))
     with errors_in_one_line():
         tables.check()
         run = RunOptions(workers=workers, store=store)
-        results = run.play(policies_of(DEMO_POLICIES), GameSettings(seed=seed), plan)
+        results = run.play(policies_of(DEMO_POLICIES), kind_of(setting), calls)
         played, exploited = results[: len(DEMO_POLICIES)], results[len(DEMO_POLICIES) :]
         tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
         if as_json:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Unpack
 
 from evaluation.checks import EvaluationError, listed
 from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
-from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult, plan_self_play
+from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult, run_self_play
 from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, SettingOptions
+from evaluation.play.runner import PlayOptions, Runner, read_options
+from evaluation.play.setting import Setting
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
@@ -50,13 +52,13 @@ class Sample:
     notes: tuple[str, ...]
 
 
-@takes_options(GameSettings)
+@takes_options(Setting, Runner)
 def compare(
     *compared: Any,
     measure: str | Sequence[str] | None = None,
     pairs: bool = False,
     games: int | None = None,
-    **options: Unpack[SettingOptions],
+    **options: Unpack[PlayOptions],
 ) -> Comparison:
     """Compare conditions in a measure: paired differences (second - first) over games with the same seeds.
 
@@ -74,7 +76,8 @@ def compare(
             variant the best score, or exploitability.
         pairs: compare all pairs, instead of all with the first.
         games: games per profile; 20 by default.
-        options: the fields of `evaluation.Setting`, for profiles. To compare rules, pass results.
+        options: the fields of `evaluation.Setting` and the arguments of `evaluation.Runner`, for profiles. To compare
+            rules, pass results.
 
     Raises:
         EvaluationError: an unknown measure, or a measure without a value in some game; different seeds or numbers of
@@ -87,11 +90,13 @@ def compare(
     if not any(are_results):
         if len(compared) < 2:
             raise EvaluationError(NOTHING)
-        settings = GameSettings(**options)
-        check_measures(measure, settings)
-        plans = [plan_self_play(each, GAMES if games is None else games, settings) for each in compared]
-        with settings.pooled() as pooled:
-            return compare_results([plan.run(pooled) for plan in plans], measure, pairs)
+        setting, runner = read_options(options)
+        check_measures(measure, setting)
+        number = GAMES if games is None else games
+        runner.begin(sum(runner.count(partial(run_self_play, each, number, setting)) for each in compared))
+        with runner.open():
+            results = [run_self_play(each, number, setting, runner) for each in compared]
+        return compare_results(results, measure, pairs)
     if not all(are_results):
         raise EvaluationError(
             f"{quoted(compared[are_results.index(False)])} is not a result: give only results or only policies"
@@ -101,7 +106,7 @@ def compare(
     return compare_results(compared, measure, pairs)
 
 
-def check_measures(measure: str | Sequence[str] | None, settings: GameSettings) -> None:
+def check_measures(measure: str | Sequence[str] | None, setting: Setting) -> None:
     """Check before the first game that self-play has these measures.
 
     Raises:
@@ -112,10 +117,10 @@ def check_measures(measure: str | Sequence[str] | None, settings: GameSettings) 
         family, _, key = name.partition(":") if isinstance(name, str) else ("", "", "")
         if not isinstance(name, str) or (name not in (*MEASURES, *KEYS) and not (family in KEYS and key)):
             raise EvaluationError(_unknown(name, [*MEASURES, *KEYS]))
-        if not settings.played.is_welfare and family in OF_WELFARE:
+        if not setting.played.is_welfare and family in OF_WELFARE:
             raise EvaluationError(f"{name} has no value in standard games, which have no welfare: compare best_score")
         if family in BY_POWER and key:
-            settings.board.check_power(key)
+            setting.board.check_power(key)
 
 
 def compare_results(

@@ -19,12 +19,12 @@ from evaluation.experiment_files.loading import ExperimentError, load_experiment
 from evaluation.experiment_files.measuring import Measurement, Measuring
 from evaluation.experiment_files.plan import Condition, Experiment
 from evaluation.experiments.deviators import PORTFOLIO, filled
-from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.rows import GamesResult, same_columns
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings
+from evaluation.play.runner import Runner, read_options
+from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore
 from welfare_env.checks import quoted
 
@@ -148,7 +148,7 @@ def settings_of(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-@takes_options(GameSettings, refused=FIXED)
+@takes_options(Setting, Runner, refused=FIXED)
 def experiment(
     source: str | Path | Experiment,
     *,
@@ -174,28 +174,25 @@ def experiment(
     """
     if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
-    plan = plan_experiment(read_experiment(source, profiles, games=games, seed=seed), GameSettings(**options))
-    return plan.run(plan.settings)
+    setting, runner = read_options(options)
+    return run_experiment(read_experiment(source, profiles, games=games, seed=seed), setting, runner)
 
 
-def plan_experiment(chosen: Experiment, settings: GameSettings) -> EvaluationPlan[ExperimentResult]:
-    """Make every policy, seat every profile, and plan the games; errors as `experiment`."""
+def run_experiment(chosen: Experiment, setting: Setting, runner: Runner) -> ExperimentResult:
+    """`experiment`, as read; raises the same errors."""
     for each in chosen.conditions:
-        own = GameSettings(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
+        own = Setting(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
         own.games(read_profile(each.played), 1)
         if each.coalitions:
             resolve_coalitions(own.board, each.coalitions)
-    settings.check_policies(policies_of(chosen))
-    measuring = Measuring(chosen, settings)
-
-    def run(settings: GameSettings) -> ExperimentResult:
-        with settings.pooled() as pooled, _stored(chosen, pooled) as stored:
-            cells = [measuring.cells(each, stored) for each in chosen.conditions]
-        results = zip(chosen.conditions, cells, strict=True)
-        conditions = tuple(ConditionResult(each, chosen.seed, own) for each, own in results)
-        return ExperimentResult(chosen, chosen.seed, conditions)
-
-    return EvaluationPlan(settings, measuring.max_games, run)
+    runner.check(policies_of(chosen))
+    measuring = Measuring(chosen, setting)
+    runner.begin(measuring.count(runner))
+    with runner.open(), _store_of(chosen, runner):
+        cells = [measuring.cells(each, runner) for each in chosen.conditions]
+    results = zip(chosen.conditions, cells, strict=True)
+    conditions = tuple(ConditionResult(each, chosen.seed, own) for each, own in results)
+    return ExperimentResult(chosen, chosen.seed, conditions)
 
 
 def read_experiment(
@@ -221,13 +218,14 @@ def read_experiment(
 
 
 @contextmanager
-def _stored(chosen: Experiment, settings: GameSettings) -> Iterator[GameSettings]:
-    """The settings with a store: a temporary store if there is none but several measures, which may share games."""
-    if settings.store is not None or len(chosen.measure) == 1:
-        yield settings
+def _store_of(chosen: Experiment, runner: Runner) -> Iterator[None]:
+    """A temporary store if the runner has none but several measures are taken, which may share games."""
+    if runner.store is not None or len(chosen.measure) == 1:
+        yield
         return
-    with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as temporary:
-        yield replace(settings, store=temporary)
+    with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as runner.store:
+        yield
+    runner.store = None
 
 
 def policies_of(chosen: Experiment) -> list[Spec]:

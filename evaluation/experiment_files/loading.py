@@ -51,7 +51,7 @@ from evaluation.experiments.published import TABLES
 from evaluation.experiments.red_team import BUDGETS
 from evaluation.experiments.stopping import first_games
 from evaluation.measures.coalitions import COALITIONS
-from evaluation.play.game_settings import GameSettings
+from evaluation.play.setting import Setting
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
@@ -287,7 +287,7 @@ class FileReader:
             single = len(experiment.profiles) > 1 and not any(map(is_profile, experiment.profiles))
             self._fault(not single, "profiles: for cross-play, give two or more profiles of one policy each")
             for map_name, seats in dict.fromkeys((each.map_name, each.seats) for each in conditions):
-                self._tried("games", check_balanced, GameSettings(map_name=map_name, seats=seats), experiment.games)
+                self._tried("games", check_balanced, Setting(map_name=map_name, seats=seats), experiment.games)
         exact = all(_is_exact(condition.rules) for condition in conditions)
         wanted = 'exact gains need the paper\'s rules without messages: in [rules], set only press = "none" and years'
         self._fault("exact" in experiment.measure and not exact, wanted)
@@ -298,8 +298,8 @@ def _number(text: str) -> object:
 
 
 def _seat(played: str, map_name: str) -> None:
-    """Read a profile and seat it; errors as `GameSettings` and `read_profile`."""
-    read_profile(played).seats(GameSettings(map_name=map_name).board.powers)
+    """Read a profile and seat it; errors as `Setting` and `read_profile`."""
+    read_profile(played).seats(Setting(map_name=map_name).board.powers)
 
 
 def _is_exact(rules: Rules) -> bool:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
-from evaluation.experiments.cross_play import CrossPlayResult, plan_cross_play
-from evaluation.experiments.evaluation_plan import EvaluationPlan
-from evaluation.experiments.exploitability import plan_exploitability, resolve_coalitions
+from evaluation.experiments.cross_play import CrossPlayResult, run_cross_play
+from evaluation.experiments.exploitability import resolve_coalitions, run_exploitability
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.red_team import RedTeamResult, plan_red_team
-from evaluation.experiments.self_play import SelfPlayResult, plan_self_play
+from evaluation.experiments.red_team import RedTeamResult, run_red_team
+from evaluation.experiments.self_play import SelfPlayResult, run_self_play
 from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import analyze_messages
-from evaluation.play.game_settings import GameSettings
-from evaluation.play.games import Record
+from evaluation.play.playing import Record
+from evaluation.play.runner import Runner
+from evaluation.play.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,6 @@ class ExactGains:
 
 
 Result = SelfPlayResult | ExploitabilityResult | RedTeamResult | CrossPlayResult | ExactGains
-Plan = EvaluationPlan[Result]
 Key = tuple[Any, ...]  # of a measurement
 OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "proficiency", "stolen_centers")
 
@@ -71,29 +71,28 @@ class Measurement:
 
 
 class Measuring:
-    """Plans and takes the measurements of an experiment; those shared by several conditions are taken once.
+    """Takes the measurements of an experiment; those shared by several conditions are taken once.
 
     Args:
-        settings: settings not set by the file.
-
-    Attributes:
-        max_games: maximum number of games of all measurements.
+        setting: what the file does not set of the games: the engine.
     """
 
-    def __init__(self, chosen: Experiment, settings: GameSettings) -> None:
-        self._chosen, self._settings = chosen, settings
-        self._plans: dict[Key, Plan] = {}
+    def __init__(self, chosen: Experiment, setting: Setting) -> None:
+        self._chosen, self._setting = chosen, setting
         self._results: dict[Key, Result] = {}
+        self._taken: dict[Key, Callable[[Runner], Result]] = {}
         for condition in chosen.conditions:
             for measure, key in self._keys(condition):
-                if key not in self._plans:
-                    self._plans[key] = PLANS[measure](chosen, condition, self._of(condition))
-        self.max_games = sum(plan.max_games for plan in self._plans.values())
+                self._taken.setdefault(key, partial(TAKEN[measure], chosen, condition, self._of(condition)))
 
-    def cells(self, condition: Condition, settings: GameSettings) -> tuple[Measurement, ...]:
+    def count(self, runner: Runner) -> int:
+        """The maximum number of games of all measurements, after all checks."""
+        return sum(map(runner.count, self._taken.values()))
+
+    def cells(self, condition: Condition, runner: Runner) -> tuple[Measurement, ...]:
         """All measurements of a condition."""
         return tuple(
-            _measurement(measure, self._result(key, settings), condition) for measure, key in self._keys(condition)
+            _measurement(measure, self._result(key, runner), condition) for measure, key in self._keys(condition)
         )
 
     def _keys(self, condition: Condition) -> Iterator[tuple[str, Key]]:
@@ -103,16 +102,15 @@ class Measuring:
             coalitions = condition.coalitions if measure in WITH_COALITIONS else ""
             yield measure, (measure, played, coalitions, tuple(condition.swept.items()))
 
-    def _result(self, key: Key, settings: GameSettings) -> Result:
+    def _result(self, key: Key, runner: Runner) -> Result:
         if key not in self._results:
-            plan = self._plans[key]
-            self._results[key] = plan.run(plan.settings.run_like(settings))
+            self._results[key] = self._taken[key](runner)
         return self._results[key]
 
-    def _of(self, condition: Condition) -> GameSettings:
-        """The settings of a condition."""
+    def _of(self, condition: Condition) -> Setting:
+        """The setting of a condition."""
         return replace(
-            self._settings,
+            self._setting,
             seed=self._chosen.seed,
             rules=condition.rules,
             map_name=condition.map_name,
@@ -169,15 +167,16 @@ def _mean(values: Iterable[float], seed: int) -> Estimate:
 # The measures.
 
 
-def _self_play(chosen: Experiment, condition: Condition, settings: GameSettings) -> Plan:
-    return plan_self_play(condition.played, chosen.games, settings)
+def _self_play(chosen: Experiment, condition: Condition, setting: Setting, runner: Runner) -> Result:
+    return run_self_play(condition.played, chosen.games, setting, runner)
 
 
-def _exploitability(chosen: Experiment, condition: Condition, settings: GameSettings) -> Plan:
-    return plan_exploitability(
+def _exploitability(chosen: Experiment, condition: Condition, setting: Setting, runner: Runner) -> Result:
+    return run_exploitability(
         condition.played,
         chosen.games,
-        settings,
+        setting,
+        runner,
         deviator=list(chosen.deviators) or None,
         coalitions=condition.coalitions,
         coordinated=chosen.coordinated,
@@ -187,31 +186,28 @@ def _exploitability(chosen: Experiment, condition: Condition, settings: GameSett
     )
 
 
-def _red_team(chosen: Experiment, condition: Condition, settings: GameSettings) -> Plan:
-    return plan_red_team(condition.played, chosen.budget, settings, games=chosen.games)
+def _red_team(chosen: Experiment, condition: Condition, setting: Setting, runner: Runner) -> Result:
+    return run_red_team(condition.played, chosen.budget, setting, runner, games=chosen.games)
 
 
-def _cross_play(chosen: Experiment, condition: Condition, settings: GameSettings) -> Plan:
+def _cross_play(chosen: Experiment, condition: Condition, setting: Setting, runner: Runner) -> Result:
     policies = [each.played for each in chosen.conditions_beside(condition)]
-    return plan_cross_play(policies, chosen.games, settings)
+    return run_cross_play(policies, chosen.games, setting, runner)
 
 
-def _exact(chosen: Experiment, condition: Condition, settings: GameSettings) -> Plan:
+def _exact(chosen: Experiment, condition: Condition, setting: Setting, runner: Runner) -> Result:
     played, map_name = condition.played, condition.map_name
-    coalitions = resolve_coalitions(settings.board, condition.coalitions)
+    coalitions = resolve_coalitions(setting.board, condition.coalitions)
+    runner.begin(0)
+    from evaluation.exact import best_response  # lazily: numba
 
-    def run(settings: GameSettings) -> ExactGains:
-        from evaluation.exact import best_response  # lazily: numba
-
-        gains = [best_response(map_name, played, each, condition.rules.years) for each in coalitions]
-        best = max(gains, key=lambda each: each.gain)
-        facts = {"profile": played, "map": map_name, "best": list(best.coalition)}
-        return ExactGains(best.gain_per_year, facts | {"coalitions": [each.facts() for each in gains]})
-
-    return EvaluationPlan(settings, 0, run)
+    gains = [best_response(map_name, played, each, condition.rules.years) for each in coalitions]
+    best = max(gains, key=lambda each: each.gain)
+    facts = {"profile": played, "map": map_name, "best": list(best.coalition)}
+    return ExactGains(best.gain_per_year, facts | {"coalitions": [each.facts() for each in gains]})
 
 
-PLANS: dict[str, Callable[[Experiment, Condition, GameSettings], Plan]] = {
+TAKEN: dict[str, Callable[[Experiment, Condition, Setting, Runner], Result]] = {
     "self-play": _self_play,
     "exploitability": _exploitability,
     "red-team": _red_team,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -14,7 +14,6 @@ import numpy as np
 from agents.specs import Profile
 from evaluation.checks import MAX_GAMES, EvaluationError, check_games, check_whole
 from evaluation.experiments.deviators import Deviator
-from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability_result import (
     Attack,
     ExploitabilityResult,
@@ -31,10 +30,10 @@ from evaluation.measures.gains import coalition_gain, member_gains
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
-from evaluation.play.execution import checked_report
-from evaluation.play.game_settings import BATCH, GameSettings
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import Record
+from evaluation.play.playing import Record
+from evaluation.play.runner import Runner
+from evaluation.play.setting import Setting
 
 Read = TypeVar("Read")
 
@@ -123,8 +122,8 @@ class Attacks:
         played: number of games so far.
     """
 
-    def __init__(self, setting: GameSettings, profile: Profile, tried: Sequence[Deviation]) -> None:
-        self.setting, self.profile, self.tried = setting, profile, tried
+    def __init__(self, setting: Setting, runner: Runner, profile: Profile, tried: Sequence[Deviation]) -> None:
+        self.setting, self.runner, self.profile, self.tried = setting, runner, profile, tried
         self.choice: Selection | None = None
         self.chosen = tried[0]
         self.confirmed: list[Deviation] = list(tried)
@@ -199,12 +198,11 @@ class Attacks:
     def _add(self, numbers: range) -> None:
         """Play these games of self-play and of every confirmed attack."""
         deviations = [ITSELF, *self.confirmed]
-        for batch in _batches(numbers, len(deviations)):
-            games = [self.setting.game(self.profile, number) for number in batch]
-            for attack, measured in self._play(deviations, games, self._measured, keeps_records=True).items():
-                self._measures.setdefault(attack, []).extend(measured)
-            for each in deviations:
-                self._specs.setdefault(each.attack, []).extend(map(each.of, games))
+        games = [self.setting.game(self.profile, number) for number in numbers]
+        for attack, measured in self._play(deviations, games, self._measured, keeps_records=True).items():
+            self._measures.setdefault(attack, []).extend(measured)
+        for each in deviations:
+            self._specs.setdefault(each.attack, []).extend(map(each.of, games))
 
     def gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
         """For each attack, the members' gains in these selection games, [games, members]."""
@@ -217,13 +215,9 @@ class Attacks:
         self, deviations: Sequence[Deviation], numbers: range
     ) -> dict[Attack, dict[str, list[float]]]:
         """Deviation -> power -> [games] points a year in these selection games; nothing else is measured."""
-        found: dict[Attack, list[dict[str, float]]] = {each.attack: [] for each in deviations}
-        for batch in _batches(numbers, len(deviations)):
-            games = [self.setting.selection_game(self.profile, number) for number in batch]
-            played = self._play(deviations, games, lambda record, _: welfare_per_year(record), keeps_records=False)
-            for attack, paid in played.items():
-                found[attack] += paid
-        return {attack: by_power(paid) for attack, paid in found.items()}
+        games = [self.setting.selection_game(self.profile, number) for number in numbers]
+        played = self._play(deviations, games, lambda record, _: welfare_per_year(record), keeps_records=False)
+        return {attack: by_power(paid) for attack, paid in played.items()}
 
     def _measured(self, record: Record, deviation: Deviation) -> GameMeasures:
         return measure(record, deviation.coalition, paper_code=self.setting.paper_code)
@@ -243,7 +237,7 @@ class Attacks:
         found: dict[tuple[Attack, GameSpec], Read] = {}
         wanted = [each.of(game) for each in deviations for game in games]
         self.played += len(wanted)
-        with closing(self.setting.play_each(wanted)) as played:
+        with closing(self.runner.play_each(wanted)) as played:
             for spec, record in played:
                 for each in played_in[spec]:
                     found[each.attack, spec] = read(record, each)
@@ -263,8 +257,9 @@ class Attacks:
         return Witness(who, deviator, chosen, spec.seed, gains[chosen], self._games[spec].record)
 
 
-def plan_attacks(
-    settings: GameSettings,
+def run_attacks(
+    setting: Setting,
+    runner: Runner,
     profile: Profile,
     name: str,
     tried: Sequence[Deviation],
@@ -274,8 +269,8 @@ def plan_attacks(
     precision: float | None = None,
     most: int = 0,
     notes: tuple[str, ...] = (),
-) -> EvaluationPlan[ExploitabilityResult]:
-    """Plan to select among attacks on a profile, and to measure the selected attacks on fresh games.
+) -> ExploitabilityResult:
+    """Select among attacks on a profile, and measure the selected attacks on fresh games.
 
     Args:
         name: name of the profile.
@@ -287,22 +282,19 @@ def plan_attacks(
     """
     check_games(games)
     check_whole("selection_games", selection_games, 1, MAX_GAMES)
-    settings.games(profile, games if precision is None else most)
+    setting.games(profile, 1)
     if len({each.attack for each in tried}) < len(tried):
         raise EvaluationError("an attack is listed twice: give each deviator with each coalition only once")
     groups = len({each.group for each in tried})
     max_games = count_games(len(tried), games if precision is None else most, selection_games, groups)
-
-    def run(settings: GameSettings) -> ExploitabilityResult:
-        with settings.pooled() as pooled:
-            attacks = Attacks(pooled, profile, tried)
-            attacks.choose(selection_games)
-            attacks.confirm(games, precision, most)
-            checked_report(pooled.report)(max_games - attacks.played)  # games that turned out not to be needed
-            result = attacks.result(name)
-        return replace(result, notes=notes + stronger_notes(result) + result.notes)
-
-    return EvaluationPlan(settings, max_games, run)
+    runner.begin(max_games)
+    attacks = Attacks(setting, runner, profile, tried)
+    with runner.open():
+        attacks.choose(selection_games)
+        attacks.confirm(games, precision, most)
+    runner.report(max_games - attacks.played)  # games that turned out not to be needed
+    result = attacks.result(name)
+    return replace(result, notes=notes + stronger_notes(result) + result.notes)
 
 
 def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
@@ -338,10 +330,3 @@ def count_games(attacks: int, games: int, selection_games: int, groups: int = 1)
     tried = sum((1 + number) * len(numbers) for number, numbers in rounds(attacks, selection_games))
     confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups - 1)
     return tried + (1 + confirmed) * games
-
-
-def _batches(numbers: range, deviations: int) -> Iterator[range]:
-    """Split the numbers of games into batches small enough to plan with every deviation."""
-    most = max(1, BATCH // deviations)
-    for first in range(0, len(numbers), most):
-        yield numbers[first : first + most]

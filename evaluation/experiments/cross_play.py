@@ -14,7 +14,6 @@ from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_whole
-from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.mixes import MAX_POLICIES, all_mixes, check_balanced, mixed_games
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
@@ -24,9 +23,10 @@ from evaluation.measures.rows import PlayedResult, game_rows, same_columns
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, SettingOptions
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import Record
+from evaluation.play.playing import Record
+from evaluation.play.runner import PlayOptions, Runner, read_options
+from evaluation.play.setting import Setting
 from welfare_env import Rules
 from welfare_env.checks import quoted
 
@@ -250,7 +250,7 @@ class CrossPlayResult(PlayedResult):
         }
 
 
-@takes_options(GameSettings)
+@takes_options(Setting, Runner)
 def cross_play(
     policies: Sequence[PolicyLike],
     games: int | None = None,
@@ -258,7 +258,7 @@ def cross_play(
     types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
-    **options: Unpack[SettingOptions],
+    **options: Unpack[PlayOptions],
 ) -> CrossPlayResult:
     """Play mixes of policies (4 seats of one and 3 of another, ...) and measure the payoff of each policy in each mix.
 
@@ -269,7 +269,7 @@ def cross_play(
         types: maximum number of policies in a mix.
         background: held-out players: every policy also plays in `focal_seats` seats among each background player.
         focal_seats: numbers of focal seats among background players; each number is one scenario.
-        options: the fields of `evaluation.Setting`.
+        options: the fields of `evaluation.Setting`, and the arguments of `evaluation.Runner`.
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: an unknown policy or map, or invalid rules.
@@ -278,52 +278,54 @@ def cross_play(
         LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
     """
     mixes: dict[str, Any] = {"types": types, "background": background, "focal_seats": focal_seats}
-    plan = plan_cross_play(policies, games, GameSettings(**options), **mixes)
-    return plan.run(plan.settings)
+    return run_cross_play(policies, games, *read_options(options), **mixes)
 
 
-def plan_cross_play(
+def run_cross_play(
     policies: Sequence[PolicyLike],
     games: int | None,
-    settings: GameSettings,
+    setting: Setting,
+    runner: Runner,
     *,
     types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
-) -> EvaluationPlan[CrossPlayResult]:
-    """Check the arguments of `cross_play` and plan its games; raises the same errors."""
-    seats = len(settings.board.powers)
+) -> CrossPlayResult:
+    """`cross_play` in a setting; raises the same errors."""
+    seats = len(setting.board.powers)
     number = seats if games is None else games
-    check_balanced(settings, number)
+    check_balanced(setting, number)
     known = _named(policies, "policies", 2, {})
     others = _named(background, "background", 0, known)
     check_whole("types", types, 1, MAX_POLICIES)
     mixes = all_mixes(len(known), seats, types)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
-    settings.check_policies([*known.values(), *others.values()])
-    specs = list(known.values())
-    wished = [list(zip(mix, specs, strict=True)) for mix in mixes]
+    runner.check([*known.values(), *others.values()])
+    wished = [list(zip(mix, known.values(), strict=True)) for mix in mixes]
     wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]
-
-    def run(settings: GameSettings) -> CrossPlayResult:
-        names = {spec: name for name, spec in (known | others).items()}
-        played, unique = _played(settings, wished, number, names)
-        results = zip(scenarios, played[len(mixes) :], strict=True)
-        illegal = IllegalOrders.sum(IllegalOrders.of(game.written, record) for game, record in unique.items())
-        return CrossPlayResult(
-            tuple(known),
-            settings.seed,
-            settings.played,
-            settings.map_name,
-            number,
-            dict(zip(mixes, played[: len(mixes)], strict=True)),
-            tuple(Scenario(focal, other, mix) for (focal, other, _), mix in results),
-            usage_of(list(unique.values())),
-            illegal.notes(),
-            seats if settings.seats == "rotated" else 1,
-        )
-
-    return EvaluationPlan(settings, number * len(wished), run)
+    runner.begin(number * len(wished))
+    specs = [list(mixed_games(setting, mix, number)) for mix in wished]
+    records = dict(runner.play_each([spec for own in specs for spec in own]))
+    names = {spec: name for name, spec in (known | others).items()}
+    played = [
+        _measured(setting, {names[spec]: count for count, spec in mix if count}, own, records, names)
+        for mix, own in zip(wished, specs, strict=True)
+    ]
+    results = zip(scenarios, played[len(mixes) :], strict=True)
+    unique = {spec: records[spec] for own in specs for spec in own}
+    illegal = IllegalOrders.sum(IllegalOrders.of(game.written, record) for game, record in unique.items())
+    return CrossPlayResult(
+        tuple(known),
+        setting.seed,
+        setting.played,
+        setting.map_name,
+        number,
+        dict(zip(mixes, played[: len(mixes)], strict=True)),
+        tuple(Scenario(focal, other, mix) for (focal, other, _), mix in results),
+        usage_of(list(unique.values())),
+        illegal.notes(),
+        seats if setting.seats == "rotated" else 1,
+    )
 
 
 def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping[str, Spec]) -> dict[str, Spec]:
@@ -358,29 +360,15 @@ def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
     return list(dict.fromkeys(focal_seats))
 
 
-def _played(
-    setting: GameSettings, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
-) -> tuple[list[MixedGames], dict[GameSpec, Record]]:
-    """The games of each mix, and the records of all distinct games."""
-    records = setting.play(game for mix in mixes for game in mixed_games(setting, mix, games))
-    specs = [game for mix in mixes for game in mixed_games(setting, mix, games)]
-    played = []
-    for place, mix in enumerate(mixes):
-        own = slice(place * games, (place + 1) * games)
-        counts = {names[spec]: count for count, spec in mix if count}
-        played.append(_measured(setting, counts, specs[own], records[own], names))
-    return played, dict(zip(specs, records, strict=True))
-
-
 def _measured(
-    setting: GameSettings,
+    setting: Setting,
     counts: dict[str, int],
     specs: Sequence[GameSpec],
-    records: Sequence[Record],
+    records: Mapping[GameSpec, Record],
     names: Mapping[Spec, str],
 ) -> MixedGames:
     powers = setting.board.powers  # without the mediator
-    measures = tuple(measure(record, paper_code=setting.paper_code) for record in records)
+    measures = tuple(measure(records[spec], paper_code=setting.paper_code) for spec in specs)
     seats = tuple({power: names[policy] for power, policy in spec.players if power in powers} for spec in specs)
     points = [game.welfare_per_year if setting.played.is_welfare else game.scores for game in measures]
     paid = tuple({power: paid_to[power] for power in powers} for paid_to in points)

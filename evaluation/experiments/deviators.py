@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agents import CoalitionPolicy, DumbBotPolicy, ExploiterPolicy
 from agents.specs import PolicyLike, Profile, Spec, as_given, read
 from evaluation.checks import EvaluationError
-from evaluation.play.game_settings import GameSettings
-from evaluation.play.turns import NO_COALITION
+from evaluation.play.playing import NO_COALITION
+from evaluation.play.runner import Runner
+from evaluation.play.setting import Setting
 from welfare_env.checks import quoted
-from welfare_env.errors import WelfareEnvError
 from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ class Deviator:
         return self.policies[0].text if len(self.policies) == 1 else self.template
 
 
-def read_deviators(
-    deviator: Deviators | None, profile: Profile, name: str, setting: GameSettings
-) -> tuple[Deviator, ...]:
+def read_deviators(deviator: Deviators | None, profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
     """Parse the `deviator` argument, without repetition.
 
     Args:
@@ -97,7 +95,7 @@ def filled(deviator: str, policy: str) -> str:
     return deviator.replace(POLICY, f"({policy})")
 
 
-def portfolio(profile: Profile, name: str, setting: GameSettings) -> list[Deviator]:
+def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
     """The deviators of the package, except any that is identical to the profile.
 
     These are the paper's exploiter; the profile's language models with the exploiter's prompt; trained best responses
@@ -110,14 +108,14 @@ def portfolio(profile: Profile, name: str, setting: GameSettings) -> list[Deviat
     return [each for each in found if any(policy != attacker for policy, attacker in each.attackers.items())]
 
 
-def left_out(setting: GameSettings) -> dict[str, str]:
+def left_out(setting: Setting) -> dict[str, str]:
     """Learned deviator missing from the portfolio -> reason: torch is not installed, or it does not fit the game."""
     if not (find_spec("torch") and find_spec("safetensors")):
         return dict.fromkeys(LEARNED, f"it needs {install_extra('rl')}")
     return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
 
 
-def check_coordinated(deviators: Sequence[Deviator], setting: GameSettings) -> None:
+def check_coordinated(deviators: Sequence[Deviator], runner: Runner) -> None:
     """Check that each deviator can play a whole coalition with one object.
 
     Raises:
@@ -126,14 +124,14 @@ def check_coordinated(deviators: Sequence[Deviator], setting: GameSettings) -> N
     for each in deviators:
         if len(each.policies) > 1:
             raise EvaluationError(f"deviator {each.name}: it has several policies, but coordination needs exactly one")
-        if not can_coordinate(each, setting):
+        if not can_coordinate(each, runner):
             raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
 
 
-def can_coordinate(deviator: Deviator, setting: GameSettings) -> bool:
+def can_coordinate(deviator: Deviator, runner: Runner) -> bool:
     """Whether one object of the deviator's policy can play a whole coalition."""
     policies = deviator.policies
-    return len(policies) == 1 and isinstance(setting.sample(policies[0]), CoalitionPolicy)
+    return len(policies) == 1 and isinstance(runner.sample(policies[0]), CoalitionPolicy)
 
 
 def default_deviator(policy: str) -> str:
@@ -174,12 +172,14 @@ def prompted_exploiter(policy: Spec) -> Spec:
     return read(",".join([*(part for part in parts if not part.startswith("flavour=")), "flavour=exploiter"]))
 
 
-def _fits(text: str, setting: GameSettings) -> bool:
+def _fits(text: str, setting: Setting) -> bool:
     """Whether a learned player fits this board and these rules."""
-    policy: Any = setting.sample(read(text))
+    from agents.rl import checkpoint
+
     try:
-        policy.network_for(setting.board, setting.played)
-    except WelfareEnvError:
+        for folder in read(text).checkpoints:
+            checkpoint.load(folder).rules_of_play(setting.board, setting.played)
+    except checkpoint.CheckpointError:
         return False
     return True
 

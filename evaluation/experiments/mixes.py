@@ -10,8 +10,8 @@ import numpy as np
 from agents.specs import Profile, Spec
 from evaluation.checks import EvaluationError, check_games
 from evaluation.measures.symmetric_game import Counts, compositions
-from evaluation.play.game_settings import GameSettings
 from evaluation.play.game_spec import GameSpec
+from evaluation.play.setting import Setting
 
 MAX_POLICIES = 10
 
@@ -29,7 +29,7 @@ def all_mixes(policies: int, seats: int, types: int) -> list[Counts]:
     return mixes
 
 
-def check_balanced(setting: GameSettings, games: int) -> None:
+def check_balanced(setting: Setting, games: int) -> None:
     """Check that with rotated seats every policy plays every seat equally often.
 
     Raises:
@@ -44,7 +44,7 @@ def check_balanced(setting: GameSettings, games: int) -> None:
         )
 
 
-def mixed_games(setting: GameSettings, seats: Iterable[tuple[int, Spec]], games: int) -> Iterator[GameSpec]:
+def mixed_games(setting: Setting, seats: Iterable[tuple[int, Spec]], games: int) -> Iterator[GameSpec]:
     """Games of a mix. The order of the policies is drawn once per full rotation of the seats, then rotated.
 
     Args:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from agents.specs import Profile
 from evaluation.experiments.deviators import PORTFOLIO, Deviators, left_out
-from evaluation.play.game_settings import GameSettings
-from evaluation.play.games import Record
+from evaluation.play.playing import Record
+from evaluation.play.setting import Setting
 
 
 class IllegalOrders:
@@ -60,7 +60,7 @@ class IllegalOrders:
         )
 
 
-def seat_notes(setting: GameSettings, profile: Profile, games: int) -> tuple[str, ...]:
+def seat_notes(setting: Setting, profile: Profile, games: int) -> tuple[str, ...]:
     """A note if rotated seats were not balanced between the policies."""
     named = [who for who, _ in profile.terms if isinstance(who, str)]
     dealt = {policy for who, policy in profile.terms if not isinstance(who, str)}
@@ -73,7 +73,7 @@ def seat_notes(setting: GameSettings, profile: Profile, games: int) -> tuple[str
     )
 
 
-def portfolio_notes(setting: GameSettings, deviator: Deviators | None) -> tuple[str, ...]:
+def portfolio_notes(setting: Setting, deviator: Deviators | None) -> tuple[str, ...]:
     """A note for each deviator missing from the portfolio."""
     given = deviator if isinstance(deviator, list | tuple) else [deviator]
     if not any(isinstance(each, str) and each == PORTFOLIO for each in given):

@@ -22,8 +22,8 @@ from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
 from evaluation.measures.intervals import Coalition, Estimate, Floats
-from evaluation.play.execution import Report, checked_report
 from evaluation.play.game_spec import game_seed, selection_seed
+from evaluation.play.runner import Report, Runner
 from modal_env import Agent
 from welfare_env.checks import quoted
 
@@ -137,7 +137,7 @@ def program_exploitability(
         raise EvaluationError(f"environment={quoted(environment)}: give modal_env.make(...)")
     check_games(games)
     check_seed(seed)
-    tell = checked_report(report)
+    tell = Runner(report=report).report
     spec = read(policy)
     if deviator is None and not spec.is_named:
         raise EvaluationError(f"{spec.text} has no name, so the best reply to it cannot be computed: give a deviator")

@@ -13,15 +13,15 @@ from agents.runtime.table_files import Row
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.checks import EvaluationError, listed
-from evaluation.experiments.attacks import GAMES, Deviation, plan_attacks
-from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
-from evaluation.experiments.evaluation_plan import EvaluationPlan
+from evaluation.experiments.attacks import GAMES, Deviation, run_attacks
+from evaluation.experiments.deviators import PORTFOLIO, Deviator, read_deviators
 from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness, WitnessedResult
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, SettingOptions
+from evaluation.play.runner import PlayOptions, Runner, read_options
+from evaluation.play.setting import Setting
 from welfare_env import RulesError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
@@ -117,14 +117,14 @@ class RedTeamResult(WitnessedResult):
         return {"budget": self.budget, "kinds": dict(self.kinds), **self.found.to_dict()}
 
 
-@takes_options(GameSettings)
+@takes_options(Setting, Runner)
 def red_team(
     policy: ProfileLike,
     budget: str = "usual",
     *,
     games: int = GAMES,
     trained: Sequence[PolicyLike] = (),
-    **options: Unpack[SettingOptions],
+    **options: Unpack[PlayOptions],
 ) -> RedTeamResult:
     """Try many attacks on a policy, select the one that gains most, and measure it on fresh games.
 
@@ -145,45 +145,43 @@ def red_team(
         budget: "quick", "usual" or "full": selection games, and sizes and number of coalitions (`BUDGETS`).
         games: games of self-play and of each reported attack.
         trained: additional deviators, such as "rl:runs/robber/checkpoint".
-        options: the fields of `evaluation.Setting`.
+        options: the fields of `evaluation.Setting`, and the arguments of `evaluation.Runner`.
 
     Raises:
         UnknownAgentError, ProfileError, UnknownMapError, RulesError: an invalid policy, profile, map or rules.
         EvaluationError: an unknown budget, or a number of games or workers below 1.
     """
-    plan = plan_red_team(policy, budget, GameSettings(**options), games=games, trained=trained)
-    return plan.run(plan.settings)
+    return run_red_team(policy, budget, *read_options(options), games=games, trained=trained)
 
 
-def plan_red_team(
+def run_red_team(
     policy: ProfileLike,
     budget: str,
-    settings: GameSettings,
+    setting: Setting,
+    runner: Runner,
     *,
     games: int = GAMES,
     trained: Sequence[PolicyLike] = (),
-) -> EvaluationPlan[RedTeamResult]:
-    """Check the arguments of `red_team` and plan its games; raises the same errors."""
-    if not settings.played.is_welfare:
+) -> RedTeamResult:
+    """`red_team` in a setting; raises the same errors."""
+    if not setting.played.is_welfare:
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
     profile, name = read_profile(policy), profile_as_given(policy)
-    tried, kinds = attacks_on(profile, name, settings, budget, trained)
-    settings.check_policies(profile.policies)
+    tried, kinds = attacks_on(profile, name, setting, budget, trained)
+    runner.check(profile.policies)
     attackers = {spec for each in tried if each.deviator for spec in each.deviator.policies}
-    settings.check_policies(sorted(attackers, key=lambda spec: spec.text))
-    notes, selection_games = portfolio_notes(settings, PORTFOLIO), BUDGETS[budget].selection_games
-    plan = plan_attacks(settings, profile, name, tried, games=games, selection_games=selection_games, notes=notes)
+    runner.check(sorted(attackers, key=lambda spec: spec.text))
+    notes, selection_games = portfolio_notes(setting, PORTFOLIO), BUDGETS[budget].selection_games
+    found = run_attacks(
+        setting, runner, profile, name, tried, games=games, selection_games=selection_games, notes=notes
+    )
     specs = {each.attack[0]: each.deviator.given for each in tried if each.deviator}
     coordinated = tuple(dict.fromkeys(each.attack[0] for each in tried if each.coordinated))
-
-    def run(settings: GameSettings) -> RedTeamResult:
-        return RedTeamResult(budget, plan.run(settings), {name: kinds[name] for name in specs}, specs, coordinated)
-
-    return EvaluationPlan(settings, plan.max_games, run)
+    return RedTeamResult(budget, found, {name: kinds[name] for name in specs}, specs, coordinated)
 
 
 def attacks_on(
-    profile: Profile, name: str, setting: GameSettings, budget: str, trained: Sequence[PolicyLike]
+    profile: Profile, name: str, setting: Setting, budget: str, trained: Sequence[PolicyLike]
 ) -> tuple[list[Deviation], dict[str, str]]:
     """All attacks to try, and the kind of each deviator.
 
@@ -201,7 +199,7 @@ def attacks_on(
 def _attacks(
     profile: Profile,
     name: str,
-    setting: GameSettings,
+    setting: Setting,
     budget: AttackBudget,
     trained: list[PolicyLike],
     kinds: dict[str, str],
@@ -224,7 +222,6 @@ def _attacks(
         list(_read(given, profile, name, setting))
         for given in (alone, several, {"pact": pacts(years), **JOINT_CAMPAIGNS})
     )
-    check_coordinated([each for _, each in together], setting)
     acting_as_one = {each.name for _, each in together}
     in_company = [(kind, each) for kind, each in in_company if each.name not in acting_as_one]
     powers = setting.board.powers
@@ -278,7 +275,7 @@ def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
 
 
 def _read(
-    given: Mapping[str, list[PolicyLike]], profile: Profile, name: str, setting: GameSettings
+    given: Mapping[str, list[PolicyLike]], profile: Profile, name: str, setting: Setting
 ) -> Iterator[tuple[str, Deviator]]:
     """(kind, deviator), without deviators that play the same as an earlier one."""
     seen: list[Mapping[Spec, Spec]] = []

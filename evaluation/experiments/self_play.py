@@ -10,14 +10,14 @@ from typing import Any, Literal, Unpack
 
 from agents.runtime.table_files import Row
 from agents.specs import ProfileLike, profile_as_given, read_profile
-from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows
 from evaluation.options import takes_options
-from evaluation.play.game_settings import GameSettings, SettingOptions
+from evaluation.play.runner import PlayOptions, Runner, read_options
+from evaluation.play.setting import Setting
 from welfare_env import Rules
 
 
@@ -200,8 +200,8 @@ BY_POLICY = ("welfare_by_policy", "scores_by_policy")
 BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
 
 
-@takes_options(GameSettings)
-def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[SettingOptions]) -> SelfPlayResult:
+@takes_options(Setting, Runner)
+def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[PlayOptions]) -> SelfPlayResult:
     """Play a policy, or a profile of several, and measure the games.
 
     Args:
@@ -209,7 +209,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[SettingOpti
             copied for each seat and game. Or a profile: "4*dove + 3*hold", or a mapping from powers to policies
             (`agents.specs.profiles`). Games of unnamed objects (see `play_all`) are not stored.
         games: number of games; the paper plays five.
-        options: the fields of `evaluation.Setting`.
+        options: the fields of `evaluation.Setting`, and the arguments of `evaluation.Runner`.
 
     Raises:
         UnknownAgentError, ProfileError, UnknownPowerError, UnknownMapError, RulesError: an invalid policy, profile,
@@ -217,29 +217,25 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[SettingOpti
         EvaluationError: a number or seed out of range, or a store, report or models of the wrong type.
         LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
     """
-    plan = plan_self_play(policy, games, GameSettings(**options))
-    return plan.run(plan.settings)
+    return run_self_play(policy, games, *read_options(options))
 
 
-def plan_self_play(policy: ProfileLike, games: int, settings: GameSettings) -> EvaluationPlan[SelfPlayResult]:
-    """Check the arguments of `self_play` and plan its games; raises the same errors."""
+def run_self_play(policy: ProfileLike, games: int, setting: Setting, runner: Runner) -> SelfPlayResult:
+    """`self_play` in a setting; raises the same errors."""
     profile = read_profile(policy)
-    specs = settings.games(profile, games)
-    settings.check_policies(profile.policies)
-
-    def run(settings: GameSettings) -> SelfPlayResult:
-        records = settings.play(specs)
-        seats = tuple(game.written for game in specs)
-        illegal = IllegalOrders.sum(map(IllegalOrders.of, seats, records))
-        return SelfPlayResult(
-            profile_as_given(policy),
-            settings.seed,
-            settings.played,
-            settings.map_name,
-            tuple(measure(record, paper_code=settings.paper_code) for record in records),
-            tuple(records),
-            seats,
-            seat_notes(settings, profile, games) + illegal.notes(),
-        )
-
-    return EvaluationPlan(settings, games, run)
+    specs = setting.games(profile, games)
+    runner.check(profile.policies)
+    runner.begin(games)
+    records = runner.play(specs)
+    seats = tuple(game.written for game in specs)
+    illegal = IllegalOrders.sum(map(IllegalOrders.of, seats, records))
+    return SelfPlayResult(
+        profile_as_given(policy),
+        setting.seed,
+        setting.played,
+        setting.map_name,
+        tuple(measure(record, paper_code=setting.paper_code) for record in records),
+        tuple(records),
+        seats,
+        seat_notes(setting, profile, games) + illegal.notes(),
+    )

@@ -15,8 +15,7 @@ import welfare_env
 from agents.policy import Policy
 from agents.specs import Spec
 from evaluation.checks import MAX_SEED, EvaluationError, check_whole
-from evaluation.play.answer_sources import answered_by
-from evaluation.play.sources import code_of
+from evaluation.play.sources import answered_by, code_of
 from welfare_env.board.maps import map_digest
 from welfare_env.checks import quoted
 

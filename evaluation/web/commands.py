@@ -14,9 +14,9 @@ import typer
 from agents.runtime.progress import errors_in_one_line
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import spent
-from evaluation.play.games import play_all
+from evaluation.play.playing import set_up_game
+from evaluation.play.runner import play_all
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.play.turns import set_up_game
 from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, profile_with
 from welfare_env import Rules
 from welfare_env.extras import install_extra

@@ -24,7 +24,7 @@ from typing import Any
 
 from agents import Policy
 from agents.lm.models.shared_models import SharedModels
-from evaluation.play.turns import set_up_game
+from evaluation.play.playing import set_up_game
 from evaluation.web.journal import Journal
 from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings
 from welfare_env import Game, WelfareEnvError

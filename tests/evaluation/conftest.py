@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from evaluation import GameSpec, GameStore
-from evaluation.play import games
+from evaluation.play import runner
 
 
 class Row(NamedTuple):
@@ -55,11 +55,11 @@ def rows_of() -> Callable[[Path], list[Row]]:
 def played(monkeypatch: pytest.MonkeyPatch) -> list[GameSpec]:
     """Grows by each game that this process plays; those found in a store are not played."""
     specs: list[GameSpec] = []
-    play = games.play_game
+    play = runner.play_game
 
     def counted(spec: GameSpec, *rest: Any) -> dict[str, Any]:
         specs.append(spec)
         return play(spec, *rest)
 
-    monkeypatch.setattr(games, "play_game", counted)
+    monkeypatch.setattr(runner, "play_game", counted)
     return specs

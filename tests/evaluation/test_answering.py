@@ -14,8 +14,8 @@ from agents.lm.models.protocol import Block, Request
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
-from evaluation.play.answer_sources import replies_digest
 from evaluation.play.game_spec import GameSpec
+from evaluation.play.sources import replies_digest
 from evaluation.play.store import specification_key
 
 POWERS = welfare_env.load_board("standard").powers

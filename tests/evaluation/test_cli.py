@@ -161,7 +161,7 @@ def test_games_for_choosing(cli: Callable[..., Outcome], monkeypatch: pytest.Mon
         given.update(options)
         raise evaluation.EvaluationError("planned")
 
-    monkeypatch.setattr(playing, "plan_exploitability", plan)
+    monkeypatch.setattr(playing, "run_exploitability", plan)
     assert cli("exploitability", "random", "--selection-games", "7", *QUICK).code != 0
     assert given["selection_games"] == 7
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from agents.specs.spec import Spec
 from evaluation.cli.commands import app
 from evaluation.cli.options import RunOptions
-from evaluation.play import games
+from evaluation.play import runner
 
 TOY = ["--map", "clique:3", "--years", "2", "--message-rounds", "0"]
 EXPERIMENT = """
@@ -65,7 +65,7 @@ def test_policies_are_made_once_before_the_first_game(
         raise FirstGameError
 
     monkeypatch.setattr(Spec, "make", counted)
-    monkeypatch.setattr(games, "play_game", stop)
+    monkeypatch.setattr(runner, "play_game", stop)
     command = [each.replace("FILE", "FILE.toml") for each in command]
     run = CliRunner().invoke(app, [*command, "--workers", "1", "--store", "games.sqlite"])
     assert isinstance(run.exception, FirstGameError), run.output

@@ -14,7 +14,8 @@ from evaluation.experiment_files.loading import read_experiment
 from evaluation.experiment_files.plan import Experiment
 from evaluation.experiment_files.templates import filled_template
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
-from evaluation.play.game_settings import GameSettings
+from evaluation.play.runner import Runner
+from evaluation.play.setting import Setting
 from evaluation.report.report_folder import write_results
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 from welfare_env import Rules
@@ -133,7 +134,7 @@ def test_faults(lines: str, words: str) -> None:
 )
 def test_the_page_of_the_papers_experiments_says_how_many_games_they_play(name: str, number: str) -> None:
     profiles = ["lm:scripted/stub"] if name in ("ablations", "message-rounds") else ()
-    assert measuring.Measuring(experiment.read_experiment(name, profiles), GameSettings()).max_games == int(number)
+    assert measuring.Measuring(experiment.read_experiment(name, profiles), Setting()).count(Runner()) == int(number)
 
 
 @pytest.mark.parametrize("measure", ["self-play", "text", (), ("self-play", "exaxt"), (["exact"],), None])

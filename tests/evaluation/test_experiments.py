@@ -16,7 +16,7 @@ from evaluation.checks import EvaluationError
 from evaluation.cli.commands import app
 from evaluation.experiment_files.loading import load_experiment, read_experiment, shipped_experiments
 from evaluation.experiments.published import TABLES
-from evaluation.play import games
+from evaluation.play import runner
 from evaluation.report.figures import _bars, draw
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import read_study, write_figures, write_results
@@ -192,7 +192,7 @@ def test_each_condition_is_what_self_play_measures(study: dict[str, Any]) -> Non
 
 def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small, played = read_experiment(SMALL, "small"), []
-    play = games.play_game
+    play = runner.play_game
 
     def stopping(spec: Any, *rest: Any) -> Any:
         if len(played) == 5 and not stopping.is_over:  # type: ignore[attr-defined]
@@ -201,7 +201,7 @@ def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypat
         return play(spec, *rest)
 
     stopping.is_over = False  # type: ignore[attr-defined]
-    monkeypatch.setattr(games, "play_game", stopping)
+    monkeypatch.setattr(runner, "play_game", stopping)
     with GameStore(tmp_path / "games.sqlite") as store:
         with pytest.raises(KeyboardInterrupt):
             evaluation.experiment(small, store=store)
@@ -218,7 +218,7 @@ def test_other_players_and_games() -> None:
 
 
 def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(games, "play_game", lambda *given: pytest.fail("a game was played"))
+    monkeypatch.setattr(runner, "play_game", lambda *given: pytest.fail("a game was played"))
     small = read_experiment(SMALL, "small")
     for profile in ("rl:no/such/checkpoint", "import:no_such_module.Policy"):
         with pytest.raises(UnknownAgentError):
@@ -394,7 +394,7 @@ def test_rules_are_tried_together_and_nothing_else_comes_out(text: str, fault: s
 
 def test_outputs_are_checked_before_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(games, "play_game", lambda *given: pytest.fail("a game was played"))
+    monkeypatch.setattr(runner, "play_game", lambda *given: pytest.fail("a game was played"))
     (tmp_path / "small.toml").write_text(SMALL)
     (tmp_path / "file").write_text("")
     told = CliRunner().invoke(app, ["experiment", "small.toml", "--out", "file/there"])

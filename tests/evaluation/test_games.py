@@ -4,7 +4,6 @@ import asyncio
 import json
 import multiprocessing
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,11 +14,9 @@ import pytest
 import evaluation
 import welfare_env
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameSpec, GameStore, Setting, Workers, play_all, play_game
-from evaluation.experiments import attacks
-from evaluation.play import game_settings, games
+from evaluation import EvaluationError, GameSpec, GameStore, Runner, Setting, Workers, play_all, play_game
+from evaluation.play import runner
 from evaluation.play.game_spec import game_seed
-from evaluation.play.games import play_each
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
@@ -223,7 +220,7 @@ def test_each_game_comes_as_soon_as_it_is_there(kept: GameStore, played: list[Ga
     """Stored ones first; who does not keep records needs no memory for them."""
     first, second, third = specs_of("random", 3)
     play_all([third], store=kept)
-    games = play_each([first, second, third, first], store=kept)
+    games = Runner(store=kept).play_each([first, second, third, first])
     assert [next(games)[0], len(played)] == [third, 1]
     assert [next(games)[0], len(played)] == [first, 2]
     assert [spec for spec, _ in games] == [second]
@@ -245,18 +242,18 @@ def test_an_interruption_keeps_the_finished_games(
     kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     specs = specs_of("random", 4)
-    counted = games.play_game
+    counted = runner.play_game
 
     def interrupted(spec: GameSpec) -> dict[str, Any]:
         if spec == specs[2]:
             raise KeyboardInterrupt
         return counted(spec)
 
-    monkeypatch.setattr(games, "play_game", interrupted)
+    monkeypatch.setattr(runner, "play_game", interrupted)
     with pytest.raises(KeyboardInterrupt):
         play_all(specs, store=kept)
     assert kept.count() == 2
-    monkeypatch.setattr(games, "play_game", counted)
+    monkeypatch.setattr(runner, "play_game", counted)
     assert play_all(specs, store=kept) == play_all(specs)
     assert [spec.seed for spec in played[:4]] == [spec.seed for spec in specs]  # once, before those without a store
 
@@ -297,36 +294,3 @@ def test_workers_are_started_once_and_end_with_the_block() -> None:
 def test_one_worker_is_this_process() -> None:
     with Workers(1) as workers:
         assert list(workers.run(lambda task: os.getpid(), [1, 2])) == [(1, os.getpid()), (2, os.getpid())]
-
-
-# Many games are planned in batches
-
-TINY: dict[str, Any] = {"rules": QUICK, "map_name": "pure"}
-MANY = {
-    "self-play": lambda games, **others: evaluation.self_play("dove", games, **TINY, **others),
-    "exploitability": lambda games, **others: evaluation.exploitability("dove", games, **TINY, **others),
-    "cross-play": lambda games, **others: evaluation.cross_play(["dove", "hold"], games // 7 * 7, **TINY, **others),
-    "experiment": lambda games, **others: evaluation.experiment("self-play", games=games, **others),
-}
-
-
-@pytest.mark.parametrize("play", MANY.values(), ids=MANY)
-def test_the_first_of_a_million_games_is_played_at_once(monkeypatch: pytest.MonkeyPatch, play: Callable) -> None:
-    planned = []
-    monkeypatch.setattr(game_settings, "game_seed", lambda seed, game: planned.append(game) or game_seed(seed, game))
-
-    def first(count: int) -> None:
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        play(1_000_000, report=first)
-    assert len(planned) <= 2 * game_settings.BATCH
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["self-play", "exploitability", "cross-play"])
-def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    whole = MANY[name](14).rows()
-    for module in (game_settings, attacks):
-        monkeypatch.setattr(module, "BATCH", 9)
-    assert MANY[name](14).rows() == whole

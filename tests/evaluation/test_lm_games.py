@@ -27,7 +27,8 @@ from agents.lm.stub.replies import stub_reply
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_of, usage_table
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import play_all, play_game
+from evaluation.play.playing import play_game
+from evaluation.play.runner import play_all
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)

@@ -64,7 +64,7 @@ def test_what_has_no_name_is_played_but_not_stored(kind, kept, caplog):
     assert message.startswith(f"games of {result.policy} are not stored and played in this process")
     assert kept.count() == 0
     usual = evaluation.self_play("random", games=2, **BOARD).to_dict()
-    assert result.to_dict() == usual | {"policy": result.policy}
+    assert (result.to_dict() == usual | {"policy": result.policy}) == (kind != "class")  # a subclass has own seeds
 
 
 def test_nothing_is_said_where_nothing_is_lost(caplog):

@@ -9,7 +9,7 @@ import pytest
 from agents.specs import read_profile
 from evaluation import Setting
 from evaluation.measures.metrics import conflicts, measure, proficiency
-from evaluation.play.games import play_game
+from evaluation.play.playing import play_game
 from tools.equivalence.lively import lively
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.reference import ReferenceEngine

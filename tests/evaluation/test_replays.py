@@ -13,7 +13,7 @@ import welfare_env
 from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import play_game
+from evaluation.play.playing import play_game
 from evaluation.report.replays import annotations_of
 from welfare_env import Game, RecordError, Rules
 

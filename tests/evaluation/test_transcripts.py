@@ -24,7 +24,8 @@ from evaluation import EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts, without_transcripts
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import play_all, play_game
+from evaluation.play.playing import play_game
+from evaluation.play.runner import play_all
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from welfare_env import Rules
 

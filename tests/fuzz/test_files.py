@@ -15,7 +15,7 @@ import evaluation
 from agents.lm.models import Block, Reply, Request, ScriptedModel
 from agents.lm.models.cache import ResponseCache, reply_key
 from evaluation import GameStore, StoreError
-from evaluation.play import games
+from evaluation.play import runner
 from tests.fuzz.hunting import changed, damaged, encoded, hunt, mangled, odd, plain
 from welfare_env import Rules, WelfareEnvError, load_board
 
@@ -155,7 +155,7 @@ def play_nothing(*_: object, **__: object) -> None:
 
 @hunt(options(SELF_PLAY), WelfareEnvError, PlaysError)
 def test_arguments_of_self_play(given: dict[str, Any]) -> None:
-    with mock.patch.object(games, "_played", play_nothing):
+    with mock.patch.object(runner.Runner, "_played", play_nothing):
         evaluation.self_play(**given)
 
 

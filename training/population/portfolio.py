@@ -15,7 +15,7 @@ from agents.specs import read_profile
 from evaluation.experiments.deviators import PORTFOLIO, read_deviators
 from evaluation.measures.choice import choose
 from evaluation.measures.gains import coalition_gain
-from evaluation.play.game_settings import GameSettings
+from evaluation.play.setting import Setting
 from training.population.config import PopulationConfig
 from training.population.meta import as_policy
 from training.population.table import Seating, play_seatings
@@ -115,6 +115,6 @@ def _shares(mix: Mapping[str, float]) -> np.ndarray:
 def _portfolio(config: PopulationConfig, mix: Mapping[str, float]) -> tuple[str, ...]:
     """The package's deviators for the config's games."""
     text = as_policy(mix)
-    setting = GameSettings(rules=Rules(press=None, years=config.years), map_name=config.map_name)
+    setting = Setting(rules=Rules(press=None, years=config.years), map_name=config.map_name)
     found = read_deviators(PORTFOLIO, read_profile(text), text, setting)
     return tuple(dict.fromkeys(policy.text for deviator in found for policy in deviator.policies))

@@ -27,7 +27,7 @@ from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Coalition
 from evaluation.play.game_spec import with_external_players
-from evaluation.play.turns import Seats, set_up_game
+from evaluation.play.playing import Seats, set_up_game
 from inspect_welfare_diplomacy.limits import Room
 from inspect_welfare_diplomacy.model import InspectModel
 from welfare_env.errors import did_you_mean

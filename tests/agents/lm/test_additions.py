@@ -18,7 +18,7 @@ from agents.lm.prompts.describe import adjacency_section, nearest_section, threa
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parse_parts, parts_text
 from agents.lm.reading.parsing import parse, reply_schema
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import play_game
+from evaluation.play.playing import play_game
 from welfare_env import Game, Rules, UnknownAgentError
 from welfare_env.game.press import MEDIATOR
 

@@ -35,7 +35,7 @@ from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Requ
 from agents.lm.models.cache import CachedModel, ResponseCache, _checksum, reply_key
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
-from evaluation.play.answer_sources import replies_digest
+from evaluation.play.sources import replies_digest
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]

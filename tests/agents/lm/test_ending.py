@@ -288,7 +288,7 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         code, _ = self.run(f"lm:openai/fail-refusal,base_url={stub.url}/v1,summariser=none")
         assert code == 0
-        (told,) = [record.message for record in caplog.records if record.name == "evaluation.play.games"]
+        (told,) = [record.message for record in caplog.records if record.name == "evaluation.play"]
         assert re.fullmatch(r"openai/fail-refusal: none of its \d+ replies was usable: .*", told)
         caplog.clear()
         self.run(f"lm:openai/any,base_url={stub.url}/v1,summariser=none")

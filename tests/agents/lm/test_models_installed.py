@@ -11,7 +11,7 @@ from agents.lm.errors import ConfigError
 from agents.lm.models import Block, Request, make_model
 from agents.lm.models.budget import Budget
 from agents.lm.models.shared_models import SharedModels
-from evaluation.play.answer_sources import answered_by
+from evaluation.play.sources import answered_by
 
 CODE = """
 from agents.lm.models.scripted import ScriptedModel

@@ -14,7 +14,7 @@ from agents.lm.projection import Projection, least_usage
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import projection_table
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import play_game
+from evaluation.play.playing import play_game
 from welfare_env import Rules, load_board
 
 

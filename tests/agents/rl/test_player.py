@@ -18,9 +18,9 @@ from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
 from agents.seat_env import SeatEnv
-from evaluation.play import games
+from evaluation.play import runner
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import play_game
+from evaluation.play.playing import play_game
 from welfare_env.rules import Rules
 
 
@@ -235,7 +235,7 @@ class TestRefusedBeforeTheFirstGame:
         def never(*_):
             raise AssertionError("a game was played")
 
-        monkeypatch.setattr(games, "play_game", never)
+        monkeypatch.setattr(runner, "play_game", never)
 
     def test_of_another_map(self):
         spec = "exploiter:nice=lm:scripted/stub,attack=rl:attacker"

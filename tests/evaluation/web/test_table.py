@@ -357,7 +357,7 @@ def test_what_press_forbids_is_refused(small):
 )
 def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch, how, error):
     monkeypatch.setattr(
-        "evaluation.play.turns._made",
+        "evaluation.play.playing._made",
         lambda players, coalition, models: {
             power: Broken(how) if power == "PLAYERC" else spec.make(models) for power, spec in players
         },

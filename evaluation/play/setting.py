@@ -1,0 +1,104 @@
+"""What the games of an evaluation have in common: rules, map, seats and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import agents
+from agents.specs import PolicyLike, Profile
+from evaluation.checks import EvaluationError, board_of, check_engine, check_games, check_rules, check_seed
+from evaluation.play.game_spec import GameSpec, game_seed, selection_seed
+from welfare_env import Board, Rules
+from welfare_env.checks import quoted
+from welfare_env.engine.engines import DEFAULT_ENGINE
+from welfare_env.game.press import MEDIATOR
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the games of an evaluation have in common; it makes their `GameSpec`.
+
+    Attributes:
+        seed: the same seed gives the same result, with any number of workers.
+        rules: None for the paper's.
+        map_name, engine: as for `welfare_env.make`.
+        seats: the seats of a counted profile ("4*dove + 3*hold"): "rotated" shifts all policies by one seat in every
+            game, "fixed" follows the board's order, "drawn" is random.
+        simultaneous: all players send messages at the same time; see `GameSpec`.
+        paper_code: compute conflicts and proficiency like the program behind the paper's figures
+            (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
+
+    Raises:
+        EvaluationError: a number out of range, or unknown seats.
+        RulesError, UnknownMapError, MapFormatError: invalid rules, or an unknown or invalid map.
+    """
+
+    seed: int = 0
+    rules: Rules | None = None
+    map_name: str = "standard"
+    engine: str = DEFAULT_ENGINE
+    seats: str = "rotated"
+    simultaneous: bool = False
+    paper_code: bool = False
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_engine(self.engine)
+        for name in ("simultaneous", "paper_code"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise EvaluationError(f"{name}={quoted(value)}: give True or False")
+        if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
+            raise EvaluationError(f"seats={quoted(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
+        check_rules(self.rules)
+        board_of(self.map_name)
+
+    @property
+    def played(self) -> Rules:
+        """The rules, with None replaced by the paper's."""
+        return Rules() if self.rules is None else self.rules
+
+    @cached_property
+    def board(self) -> Board:
+        """The board of the map."""
+        return board_of(self.map_name)
+
+    def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> list[GameSpec]:
+        """The first `games` games of a profile, with `others` replacing the policies of some powers.
+
+        Raises:
+            EvaluationError: `games` is out of range.
+            ProfileError, UnknownPowerError: the profile does not fit the board.
+        """
+        check_games(games)
+        return [self.game(profile, game, others) for game in range(games)]
+
+    def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
+        """The `game`-th game of a profile, from 0; see `games`."""
+        return self._game(profile, game, self.seed, game_seed(self.seed, game), others)
+
+    def selection_game(self, profile: Profile, game: int) -> GameSpec:
+        """The `game`-th selection game of a profile (for choosing attacks); its seed is not used by reported games.
+
+        Raises:
+            ProfileError, UnknownPowerError: the profile does not fit the board.
+        """
+        seed = selection_seed(self.seed, game)
+        return self._game(profile, game, seed, seed)
+
+    def _game(
+        self, profile: Profile, game: int, seat_seed: int, seed: int, others: Mapping[str, PolicyLike] | None = None
+    ) -> GameSpec:
+        seats = self._seated(profile, game, seat_seed) | dict(others or {})
+        policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
+        return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous)
+
+    def _seated(self, profile: Profile, game: int, seed: int) -> dict[str, PolicyLike]:
+        """Player -> policy in the `game`-th game of a profile. A mediator not in the profile plays "hold" (silent)."""
+        if not self.played.mediator:
+            return dict(profile.seats(self.board.powers, game, seed, self.seats))
+        speaking = dict(term for term in profile.terms if term[0] == MEDIATOR)
+        others = Profile(tuple(term for term in profile.terms if term[0] != MEDIATOR))
+        seated = others.seats(self.board.powers, game, seed, self.seats)
+        return {**seated, MEDIATOR: speaking.get(MEDIATOR, agents.specs.read("hold"))}
