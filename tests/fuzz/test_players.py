@@ -19,9 +19,8 @@ from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
 from agents.lm.models.providers.answers import MOST_TOKENS
 from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
-from agents.lm.reading.grammar import Grammar
 from agents.lm.reading.parsing import parse, reply_schema
-from agents.lm.stub.replies import SENTENCES, Instance
+from agents.lm.stub.replies import Instance
 from agents.specs import AGENTS, named_files
 from agents.specs import read as read_spec
 from agents.specs.options import LM_OPTIONS
@@ -163,11 +162,7 @@ def replies(draw: Any) -> tuple[int, str, str, str]:
     view, rng = moments()[number][1], draw(st.randoms(use_true_random=False))
     schema = reply_schema(view)
     numbers = np.random.default_rng(rng.getrandbits(32))
-    reply = (
-        Grammar(schema).draw(numbers, SENTENCES)
-        if rng.random() < 0.3
-        else json.dumps(Instance(schema, numbers).make(schema))
-    )
+    reply = json.dumps(Instance(schema, numbers).make(schema))
     word = view.vocabulary[0] if view.vocabulary else SECRET
     draft = json.dumps({"reasoning": "", "orders": [], "messages": dict.fromkeys((*view.recipients, "GLOBAL"), word)})
     pieces = st.sampled_from(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agents.lm.prompts.wording import Points
-from agents.lm.reading.order_schema import NOTHING, gift_sizes, neutral_orders
+from agents.lm.reading.order_schema import gift_sizes, has_names, neutral_orders
 from welfare_env.board.board import Board
 from welfare_env.board.order_text import unit_of
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
@@ -128,7 +128,7 @@ def form_section(
         seed: draws the sequence of units.
     """
     orders = {} if view.power == MEDIATOR else neutral_orders(view, points is not None, seed)
-    listed = [order for order in orders.values() if order != NOTHING]
+    listed = [] if view.phase_type == ADJUSTMENTS else list(orders.values())
     values = {
         "reasoning": "...",
         "orders": listed if is_list else orders,
@@ -213,7 +213,8 @@ def _some_of(keys: Sequence[str], most: int) -> str:
     """How many of the keys may be used, in words; "" for none."""
     if most >= len(keys):
         return ", ".join(keys)
-    return f"{most} of {', '.join(keys)}" if most else ""
+    named = ", under a key that names them" if has_names(most, len(keys)) else ""
+    return f"{most} of {', '.join(keys)}{named}" if most else ""
 
 
 def _gifts(view: View, points: Points, is_list: bool) -> str:

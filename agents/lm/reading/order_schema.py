@@ -2,14 +2,17 @@
 
 Units (or home centers) are the keys of an object, so each gets one order. If not all keys of a Winter may build or
 disband, the possible sets are alternatives; builds and disbands exclude each other unless the rules allow both.
-Points to give are split into gifts that never exceed them. Only what OpenAI and Anthropic enforce is used: objects with
-all their properties, `enum` and `anyOf`.
+Points to give are split into gifts that never exceed them.
+
+Only what OpenAI and Anthropic document is used: objects with all their properties, `enum` and `anyOf`. OpenAI refuses
+an `anyOf` of objects with the same first key, so the sets of all keys but one begin with different ones (PAR MAR, BRE
+PAR, MAR BRE), and larger choices stand under a key that names the set: {"PAR, MAR": {"PAR": ..., "MAR": ...}}.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +29,8 @@ MAX_ENUM_ORDERS = 900
 MANY_ORDERS = 10_000
 """Orders in a schema for servers without such a limit. Choices of a Winter could be millions."""
 
-LONGEST_ENUM = 250
-"""Values of one enum: OpenAI limits the characters of longer ones."""
+LONGEST_ENUM = 15_000
+"""Characters of the orders of one unit: OpenAI's limit of an enum."""
 
 NOTHING = "WAIVE"
 """In Winter, in place of an order."""
@@ -35,6 +38,8 @@ NOTHING = "WAIVE"
 _GIFTS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 Schema = dict[str, Any]
+OrderSet = Mapping[str, Sequence[str] | Mapping[str, Sequence[str]]]
+"""Key -> the orders that may be given there; or the name of a set -> its keys."""
 
 
 def object_schema(properties: dict[str, Any]) -> Schema:
@@ -50,7 +55,7 @@ def object_schema(properties: dict[str, Any]) -> Schema:
 def order_schema(view: View, most: int = MAX_ENUM_ORDERS, gives: bool = True, seed: int | None = None) -> Schema:
     """The schema of a view's orders: an object with a key for each unit or place, as `neutral_orders` has them.
 
-    If it would list more than `most` orders, these keys accept any text; for ``most=0`` it is a list of any texts.
+    If it would list more than `most` orders, all keys accept any text; for ``most=0`` it is a list of any texts.
 
     Args:
         gives: whether points may be given, where the rules allow it.
@@ -59,25 +64,42 @@ def order_schema(view: View, most: int = MAX_ENUM_ORDERS, gives: bool = True, se
     """
     if not most:
         return {"type": "array", "items": {"type": "string"}}
-    gifts, sets, left = _gifts(view) if gives else {}, [], most
+    gifts, sets, left = _gifts(view) if gives else {}, list[OrderSet](), most
     for each in _order_sets(view, seed):
-        sets.append(each | gifts)
-        left -= sum(map(len, sets[-1].values()))
+        sets.append({**each, **gifts})
+        left -= _size(sets[-1])
         if left < 0:
             break
-    if left < 0:
+    if left < 0 or any(sum(map(len, orders)) > LONGEST_ENUM for orders in view.legal_orders.values()):
         return object_schema({key: {"type": "string"} for key in (*_shuffled(view, seed), *gifts)})
-    found = [object_schema({key: _one_of(choices) for key, choices in each.items()}) for each in sets]
+    found = [_set_schema(each) for each in sets]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
-def neutral_orders(view: View, gives: bool = True, seed: int | None = None) -> dict[str, str]:
+def _set_schema(orders: OrderSet) -> Schema:
+    """The schema of one order for each key of a set."""
+    return object_schema(
+        {
+            key: _set_schema(each) if isinstance(each, Mapping) else {"type": "string", "enum": list(each)}
+            for key, each in orders.items()
+        }
+    )
+
+
+def _size(orders: OrderSet) -> int:
+    """How many orders a set lists."""
+    return sum(_size(each) if isinstance(each, Mapping) else len(each) for each in orders.values())
+
+
+def neutral_orders(view: View, gives: bool = True, seed: int | None = None) -> dict[str, Any]:
     """Orders that change as little as possible, in the form of `order_schema`: units hold, dislodged ones disband, and
     in Winter everything is waived.
     """
     keys = {**next(_order_sets(view, seed)), **(_gifts(view) if gives else {})}
     if view.phase_type == ADJUSTMENTS:
-        return dict.fromkeys(keys, NOTHING)
+        return {
+            key: dict.fromkeys(each, NOTHING) if isinstance(each, Mapping) else NOTHING for key, each in keys.items()
+        }
     return {unit: f"{unit} {'H' if view.phase_type == MOVEMENT else 'D'}" for unit in keys}
 
 
@@ -96,17 +118,19 @@ def _drawn(seed: int, phase: str, power: str, number: int) -> list[int]:
     return sequence
 
 
-def _order_sets(view: View, seed: int | None) -> Iterator[dict[str, Sequence[str]]]:
-    """The sets of orders that may be given together, key by key: one set, or in Winter possibly several."""
+def _order_sets(view: View, seed: int | None) -> Iterator[OrderSet]:
+    """The sets of orders that may be given together, key by key: one set, or in Winter several with different first
+    keys. (Only one of builds and disbands is ever a choice of several sets, so a union of both has them, too.)
+    """
     if view.phase_type != ADJUSTMENTS:
-        yield dict(_shuffled(view, seed))
+        yield _shuffled(view, seed)
         return
     legal = _shuffled(view, seed)
     builds = {key: orders for key, orders in legal.items() if orders[0].endswith(" B")}
     disbands = {key: orders for key, orders in legal.items() if key not in builds}
     must = None if view.rules.is_welfare else view.must_disband
     if view.rules.build_and_disband:
-        yield from (one | other for one in _some(builds, view.max_builds) for other in _some(disbands, must))
+        yield from ({**one, **other} for one in _some(builds, view.max_builds) for other in _some(disbands, must))
         return
     none = True
     for each in itertools.chain(_some(builds, view.max_builds), _some(disbands, must)):
@@ -117,11 +141,20 @@ def _order_sets(view: View, seed: int | None) -> Iterator[dict[str, Sequence[str
         yield {}
 
 
-def _some(legal: Mapping[str, Sequence[str]], most: int | None) -> Iterator[dict[str, Sequence[str]]]:
+def _some(legal: Mapping[str, Sequence[str]], most: int | None) -> Iterator[OrderSet]:
     """The sets of `most` keys, each with its orders or none of them; None for all keys."""
-    size = len(legal) if most is None else min(most, len(legal))
-    for keys in itertools.combinations(legal, size):
-        yield {key: (*legal[key], NOTHING) for key in keys}
+    keys, size = list(legal), len(legal) if most is None else min(most, len(legal))
+    chosen: Iterable[Sequence[str]] = itertools.combinations(keys, size)
+    if 0 < size == len(keys) - 1:
+        chosen = [keys[left_out + 1 :] + keys[:left_out] for left_out in reversed(range(len(keys)))]
+    for each in chosen:
+        orders = {key: (*legal[key], NOTHING) for key in each}
+        yield {", ".join(each): orders} if has_names(size, len(keys)) else orders
+
+
+def has_names(size: int, number: int) -> bool:
+    """Whether the sets of so many of a number of keys stand under keys that name them."""
+    return 1 < size < number - 1
 
 
 def gift_sizes(view: View) -> dict[str, int]:
@@ -140,10 +173,3 @@ def _gifts(view: View) -> dict[str, Sequence[str]]:
         name: [*(f"GIVE {size} {power}" for power in view.powers if power != view.power), NOTHING]
         for name, size in gift_sizes(view).items()
     }
-
-
-def _one_of(texts: Sequence[str]) -> Schema:
-    """The schema of one of some texts, in enums of at most `LONGEST_ENUM` values."""
-    parts = [list(texts[start : start + LONGEST_ENUM]) for start in range(0, len(texts), LONGEST_ENUM)]
-    found: list[Schema] = [{"type": "string", "enum": part} for part in parts]
-    return found[0] if len(found) == 1 else {"anyOf": found}

@@ -13,7 +13,7 @@ from agents.lm.models.cache import reply_key
 from agents.lm.models.providers.anthropic import MAX_CACHE_MARKS
 from agents.lm.models.providers.grammars import GRAMMARS
 from agents.lm.models.providers.remote_model import RemoteModel
-from agents.lm.reading.grammar import Grammar
+from agents.lm.reading.grammar import gbnf
 from agents.lm.stub import StubServer
 from agents.lm.stub.wire import INTERFACES
 
@@ -65,7 +65,7 @@ class TestOpenAI:
     ) -> None:
         model = connect("chat", grammar=kind)
         model.complete(question)
-        text = Grammar(question.schema or {}).gbnf()
+        text = gbnf(question.schema or {})
         ways = {
             "vllm": {"structured_outputs": {"grammar": text}},
             "llama.cpp": {"grammar": text},

@@ -1,22 +1,32 @@
-"""Schemas that cannot be disobeyed, and grammars of the same language."""
+"""Schemas that cannot be disobeyed, and that both providers take."""
 
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import welfare_env
+from agents import make
 from agents.lm.player_settings import SCHEMAS
-from agents.lm.reading.grammar import Grammar
-from agents.lm.reading.order_schema import LONGEST_ENUM, MAX_ENUM_ORDERS, order_schema
+from agents.lm.prompts import build
+from agents.lm.reading.grammar import gbnf
+from agents.lm.reading.obeying import obeys
+from agents.lm.reading.order_schema import LONGEST_ENUM, order_schema
 from agents.lm.reading.parsing import parse, reply_schema
-from agents.lm.stub.replies import SENTENCES, Instance
+from agents.lm.stub.replies import Instance
 from welfare_env import Game, Rules, View
 
 TEXT = {"type": "string"}
 FRANCE = {"FRANCE": ["PAR", "BRE", "MAR", "SPA", "POR", "BEL"]}
+HOMES = ["ANK", "CON", "MOS", "SEV", "SMY", "STP", "WAR"]  # where nobody stands in these tests
+CENTERS = ["SPA", "BEL", "HOL", "MUN", "KIE", "BER", "VIE", "POR", "NAP", "ROM", "VEN", "LON"]
+PLACES = ["BUR", "GAS", "SPA", "BEL", "HOL", "RUH", "MUN", "PIC", "KIE", "BER", "SIL", "BOH", "TYR", "VIE"]
 
 
 def winter(units: list[str], centers: list[str], power: str = "FRANCE", welfare: int = 0, **rules: Any) -> View:
@@ -27,16 +37,23 @@ def winter(units: list[str], centers: list[str], power: str = "FRANCE", welfare:
 
 
 def sets(view: View) -> list[dict[str, list[str]]]:
+    """The sets of keys with their orders, without the keys that name a set."""
     schema = order_schema(view)
-    return [{key: each["enum"] for key, each in one["properties"].items()} for one in schema.get("anyOf", [schema])]
+    found = []
+    for one in schema.get("anyOf", [schema]):
+        parts = dict(one["properties"])
+        for key, part in list(parts.items()):
+            if part["type"] == "object":
+                del parts[key]
+                parts |= part["properties"]
+        found.append({key: each["enum"] for key, each in parts.items()})
+    return found
 
 
-def all_orders(view: View) -> Iterator[list[str]]:
-    """Random choices within the schema."""
-    rng = np.random.default_rng(0)
-    schema = order_schema(view)
-    for _ in range(200):
-        yield list(Instance(schema, rng).make(schema).values())
+def orders_of(reply: dict[str, Any]) -> list[str]:
+    """The orders of a reply that change something."""
+    parts = [list(each.values()) if isinstance(each, dict) else [each] for each in reply.get("orders", {}).values()]
+    return [order for order in chain.from_iterable(parts) if order != "WAIVE"]
 
 
 VIEWS = {
@@ -47,6 +64,8 @@ VIEWS = {
         "F1905R", {"ENGLAND": ["A SER"]}, FRANCE, dislodged={"FRANCE": {"A GRE": ["ALB", "BUL"]}}
     ).view("FRANCE", "orders"),
     "builds": winter(["A SPA"], ["PAR", "BRE", "MAR", "SPA"]),
+    "two of three builds": winter(["A SPA", "A BEL"], ["PAR", "BRE", "MAR", "SPA"]),
+    "two of four builds": winter(["A BUR", "A GAS"], ["MOS", "SEV", "STP", "WAR"], "RUSSIA"),
     "few builds": winter(["A SPA", "F POR", "A BEL", "A GAS"], ["PAR", "BRE", "MAR", "SPA", "POR"]),
     "must disband": winter(["A SPA", "F POR", "A BEL", "A GAS"], ["PAR", "BRE"], variant="standard"),
     "gifts": winter(["A SPA"], ["PAR", "BRE", "MAR", "SPA"], welfare=13, transfers=True),
@@ -56,125 +75,238 @@ VIEWS = {
 each_view = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 
 
-class TestSchema:
-    @each_view
-    def test_what_it_allows_is_legal_and_whole(self, view: View) -> None:
-        rng, schema = np.random.default_rng(1), reply_schema(view)
-        for _ in range(100):
-            reply = Instance(schema, rng).make(schema)
-            parsed = parse(json.dumps(reply), view)
-            assert parsed.issues == []
-            asked = [each for each in reply.get("orders", {}).values() if each != "WAIVE"]
-            assert len([each for each in asked if not each.startswith("GIVE")]) == len(
-                [each for each in parsed.orders if not each.startswith("GIVE")]
-            )
+# What the providers document (OpenAI: structured outputs, supported schemas; Anthropic: schema complexity limits).
 
-    def test_one_order_for_each_unit(self) -> None:
-        (only,) = sets(VIEWS["opening"])
-        assert list(only) == list(VIEWS["opening"].legal_orders)
-        assert list(only.values()) == [list(orders) for orders in VIEWS["opening"].legal_orders.values()]
-
-    def test_builds_and_disbands_exclude_each_other(self) -> None:
-        view = VIEWS["builds"]
-        for orders in all_orders(view):
-            assert not ({each[-1] for each in orders if each != "WAIVE"} >= {"B", "D"})
-        both = sets(VIEWS["both"])
-        assert len(both) == 3
-        assert all({"A SPA"} < set(each) and len(each) == 3 for each in both)
-
-    def test_no_more_builds_than_are_allowed(self) -> None:
-        view = VIEWS["few builds"]
-        assert view.max_builds == 1
-        most = max(sum(each.endswith(" B") for each in orders) for orders in all_orders(view))
-        assert most == 1
-
-    def test_every_set_of_disbands_that_may_be(self) -> None:
-        view = VIEWS["must disband"]
-        assert view.must_disband == 2
-        assert len(sets(view)) == 6
-        assert all(len(each) == 2 for each in sets(view))
-
-    def test_gifts_never_exceed_the_points_and_reach_them(self) -> None:
-        for points in (*range(40), 1022, 1023):
-            view = winter(["A SPA"], ["PAR", "BRE"], welfare=points, transfers=True)
-            gifts = [choices[0].split() for choices in sets(view)[0].values() if choices[0].startswith("GIVE")]
-            reached = {0}
-            for _, size, *_ in gifts:
-                reached |= {int(size) + other for other in reached}
-            assert reached == set(range(points + 1)), points
-
-    def test_no_messages_where_none_are_sent(self) -> None:
-        said = reply_schema(VIEWS["retreat"])["properties"]["messages"]["properties"]
-        assert all(each["enum"] == [""] for each in said.values())
-
-    def test_limits_of_providers(self) -> None:
-        class Large:
-            """A view with many orders."""
-
-            phase_type = "M"
-            rules = Rules()
-
-            @property
-            def legal_orders(self) -> dict[str, tuple[str, ...]]:
-                return {"A PAR": tuple(f"A PAR S {number}" for number in range(600)), "A BRE": ("A BRE H",)}
-
-        schema = order_schema(Large())  # type: ignore[arg-type]
-        parts = schema["properties"]["A PAR"]["anyOf"]
-        assert [len(part["enum"]) for part in parts] == [LONGEST_ENUM, LONGEST_ENUM, 100]
-        assert order_schema(Large(), 600)["properties"]["A PAR"] == TEXT  # type: ignore[arg-type]
-        assert MAX_ENUM_ORDERS + 42 < 1000
-
-    def test_more_sets_than_can_be_told(self) -> None:
-        places = ["PAR", "BUR", "MAR", "GAS", "SPA", "BEL", "HOL", "RUH", "MUN", "PIC", "BRE", "KIE"]
-        units = [*(f"A {place}" for place in places), "F POR", "F MAO"]
-        view = winter(units, ["PAR", "BRE", "MAR", "SPA", "POR"], variant="standard")
-        assert order_schema(view)["properties"] == dict.fromkeys(view.legal_orders, TEXT)
-
-    def test_all_of_them_for_servers_without_a_limit(self) -> None:
-        units = [
-            f"A {place}" for place in ("BUR", "GAS", "HOL", "RUH", "MUN", "PIC", "KIE", "BER", "SIL", "BOH", "TYR")
-        ]
-        view = winter(units, ["PAR", "BRE", "MAR", "SPA", "POR", "BEL", "HOL", "KIE"], variant="standard")
-        assert order_schema(view)["properties"] == dict.fromkeys(view.legal_orders, TEXT)
-        schema = reply_schema(view, most=SCHEMAS["all"])
-        assert len(schema["properties"]["orders"]["anyOf"]) == 165  # three of eleven
-        drawn = Grammar(schema).draw(np.random.default_rng(0), SENTENCES)
-        assert parse(drawn, view).issues == []
+WORDS = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "enum"}
 
 
-class TestGrammar:
-    @each_view
-    def test_it_is_the_language_of_the_schema(self, view: View) -> None:
-        rng, schema = np.random.default_rng(2), reply_schema(view)
-        grammar = Grammar(schema)
-        regex = re.compile(grammar.regex())
-        for _ in range(50):
-            assert regex.fullmatch(json.dumps(Instance(schema, rng).make(schema)))
-            drawn = grammar.draw(rng, SENTENCES)
-            assert regex.fullmatch(drawn)
-            assert parse(drawn, view).issues == []
+def parts(schema: Any, depth: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
+    """All schemas in one, with the level of nesting."""
+    yield depth, schema
+    for inner in schema.get("properties", {}).values():
+        yield from parts(inner, depth + 1)
+    for inner in (*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else [])):
+        yield from parts(inner, depth + ("items" in schema))
 
-    @pytest.mark.parametrize("wrong", ["A PAR - MOS", "A MOS - UKR", "", 'A MOS - UKR", "A MOS": "A MOS H', "a mos h"])
-    def test_what_is_illegal_is_outside(self, wrong: str) -> None:
-        schema = reply_schema(VIEWS["opening"])
-        reply = Instance(schema, np.random.default_rng(0)).make(schema)
-        first = next(iter(reply["orders"]))
-        reply["orders"][first] = "?"
-        text = json.dumps(reply).replace("?", wrong)
-        is_legal = wrong in VIEWS["opening"].legal_orders[first]
-        assert bool(re.fullmatch(Grammar(schema).regex(), text)) == is_legal
 
-    @pytest.mark.parametrize("text", ['"a\\u00e9 \\n"', '"é\U0001f600"', '""', '"\\ud7ff\\ue000"'])
-    def test_texts(self, text: str) -> None:
-        assert re.fullmatch(Grammar({"type": "string"}).regex(), text)
+def faults(schema: Any) -> list[str]:
+    """The limits of OpenAI or Anthropic that a schema does not keep."""
+    found = list(parts(schema))
+    objects = [part for _, part in found if part.get("type") == "object"]
+    enums = [part["enum"] for _, part in found if "enum" in part]
+    unions = [part["anyOf"] for _, part in found if "anyOf" in part]
+    firsts = [[next(iter(each["properties"]), "") for each in union] for union in unions]
+    names = [name for part in objects for name in part["properties"]]
+    kept = {
+        "only the keywords of both": all(set(part) <= WORDS for _, part in found),
+        "an object, not a choice": schema.get("type") == "object",
+        "no key twice at the beginning": all(len(set(first)) == len(first) for first in firsts),
+        "objects as choices": all(each["type"] == "object" for union in unions for each in union),
+        "all properties required": all(part["required"] == list(part["properties"]) for part in objects),
+        "no others": all(part["additionalProperties"] is False for part in objects),
+        "10 levels": max(depth for depth, _ in found) <= 10,
+        "5,000 properties": len(names) <= 5000,
+        "1,000 values": sum(map(len, enums)) <= 1000,
+        "values once": all(len(set(enum)) == len(enum) > 0 for enum in enums),
+        "15,000 characters of a long enum": all(len(enum) <= 250 or len("".join(enum)) <= 15_000 for enum in enums),
+        "120,000 characters": len("".join(chain(names, *enums))) <= 120_000,
+        "16 unions": len(unions) <= 16,
+    }
+    return [name for name, is_so in kept.items() if not is_so]
 
-    @pytest.mark.parametrize("text", ['"\\ud800"', '"\\uDFFF"', '"a"b"', '"\n"', '"\\x"', "a"])
-    def test_no_texts(self, text: str) -> None:
-        assert not re.fullmatch(Grammar({"type": "string"}).regex(), text)
 
-    @pytest.mark.parametrize(
-        "schema", [{}, {"type": "integer"}, {"type": "object", "properties": {"a": {}}, "required": []}]
-    )
-    def test_other_schemas_are_refused(self, schema: Any) -> None:
-        with pytest.raises(ValueError, match="give objects with all properties"):
-            Grammar(schema)
+@given(
+    st.lists(st.sampled_from(PLACES), unique=True, max_size=14),
+    st.lists(st.sampled_from(HOMES), unique=True, max_size=7),
+    st.sampled_from(["RUSSIA", "TURKEY"]),
+    st.integers(0, 12),
+    st.integers(0, 40),
+    st.sampled_from([{}, {"variant": "standard"}, {"build_and_disband": True}, {"transfers": True}]),
+    st.none() | st.integers(0, 3),
+)
+def test_both_providers_take_the_schema_of_any_winter(
+    places: list[str], homes: list[str], power: str, abroad: int, points: int, rules: dict[str, Any], seed: int | None
+) -> None:
+    more = [] if rules.get("variant") else [("welfare", points)]
+    view = winter([f"A {place}" for place in places], [*homes, *CENTERS[:abroad]], power, **dict(more), **rules)
+    schema = reply_schema(view, seed=seed)
+    assert faults(schema) == []
+    if TEXT in schema["properties"]["orders"].get("properties", {}).values():
+        return  # too many sets to list
+    reply = Instance(schema, np.random.default_rng(points)).make(schema)
+    parsed = parse(json.dumps(reply), view)
+    assert parsed.issues == []
+    given_orders = [order for order in parsed.orders if not order.startswith("GIVE")]
+    assert sorted(given_orders) == sorted(order for order in orders_of(reply) if not order.startswith("GIVE"))
+
+
+@pytest.mark.parametrize("policy", ["random", "dumbbot"])
+@pytest.mark.parametrize(
+    ("map_name", "rules"),
+    [
+        ("standard", {}),
+        ("standard", {"press": "tokens", "mediator": True}),
+        ("standard", {"variant": "standard"}),
+        ("standard", {"transfers": True, "build_and_disband": True}),
+        ("modern", {"press": None, "variant": "standard"}),
+    ],
+)
+def test_both_providers_take_the_schemas_of_whole_games(policy: str, map_name: str, rules: dict[str, Any]) -> None:
+    wrong = {}
+    env = welfare_env.parallel_env(map_name, Rules(years=3, **{"message_rounds": 1} | rules))
+    policies = {player: make("hold" if player == "MEDIATOR" else policy) for player in env.possible_agents}
+    for player, each in policies.items():
+        each.reset(player, 0)
+    observations, infos = env.reset(seed=0)
+    while env.agents:
+        for player in env.agents:
+            view = infos[player]["view"]
+            for most in (SCHEMAS["orders"], SCHEMAS["form"]):
+                if found := faults(reply_schema(view, most=most)):
+                    wrong[view.phase, player, most] = found
+        actions = {player: policies[player].act(observations[player], infos[player]) for player in env.agents}
+        observations, _, _, _, infos = env.step(actions)
+    assert wrong == {}
+
+
+# What the schema says.
+
+
+@each_view
+def test_what_it_allows_is_legal_and_whole(view: View) -> None:
+    rng, schema = np.random.default_rng(1), reply_schema(view)
+    for _ in range(100):
+        reply = Instance(schema, rng).make(schema)
+        parsed = parse(json.dumps(reply), view)
+        assert parsed.issues == []
+        given_orders = [each for each in parsed.orders if not each.startswith("GIVE")]
+        assert len([each for each in orders_of(reply) if not each.startswith("GIVE")]) == len(given_orders)
+
+
+def test_one_order_for_each_unit() -> None:
+    (only,) = sets(VIEWS["opening"])
+    assert list(only) == list(VIEWS["opening"].legal_orders)
+    assert list(only.values()) == [list(orders) for orders in VIEWS["opening"].legal_orders.values()]
+
+
+@pytest.mark.parametrize(("name", "most"), [("few builds", 1), ("two of three builds", 2), ("two of four builds", 2)])
+def test_no_more_builds_than_are_allowed_and_none_beside_disbands(name: str, most: int) -> None:
+    view = VIEWS[name]
+    assert view.max_builds == most
+    schema, rng = reply_schema(view), np.random.default_rng(0)
+    drawn = [orders_of(Instance(schema, rng).make(schema)) for _ in range(200)]
+    assert max(sum(each.endswith(" B") for each in orders) for orders in drawn) == most
+    assert not any({each[-1] for each in orders} >= {"B", "D"} for orders in drawn)
+
+
+def test_builds_with_disbands_where_the_rules_allow_both() -> None:
+    both = sets(VIEWS["both"])
+    assert len(both) == 3
+    assert all({"A SPA"} < set(each) and len(each) == 3 for each in both)
+
+
+def test_every_set_of_disbands_that_may_be() -> None:
+    view = VIEWS["must disband"]
+    assert view.must_disband == 2
+    assert len(sets(view)) == 6
+    assert all(len(each) == 2 for each in sets(view))
+
+
+@pytest.mark.parametrize("name", ["two of three builds", "two of four builds", "must disband"])
+def test_the_prompt_shows_the_form_of_a_choice(name: str) -> None:
+    view = VIEWS[name]
+    shown = build(view, flavour="wd" if view.rules.is_welfare else "sd").text
+    (example,) = [
+        line for line in shown.split("\n") if line.startswith('{"reasoning": "...", "orders": {') and "WAIVE" in line
+    ]
+    assert obeys(example, reply_schema(view))
+    assert ("under a key that names them" in shown) == (name != "two of three builds")
+
+
+def test_gifts_never_exceed_the_points_and_reach_them() -> None:
+    for points in (*range(40), 1022, 1023):
+        view = winter(["A SPA"], ["PAR", "BRE"], welfare=points, transfers=True)
+        gifts = [choices[0].split() for choices in sets(view)[0].values() if choices[0].startswith("GIVE")]
+        reached = {0}
+        for _, size, *_ in gifts:
+            reached |= {int(size) + other for other in reached}
+        assert reached == set(range(points + 1)), points
+
+
+def test_no_messages_where_none_are_sent() -> None:
+    said = reply_schema(VIEWS["retreat"])["properties"]["messages"]["properties"]
+    assert all(each["enum"] == [""] for each in said.values())
+
+
+class Large:
+    """A view with many orders of one unit."""
+
+    phase_type = "M"
+    rules = Rules()
+
+    def __init__(self, number: int, length: int) -> None:
+        self.legal_orders = {"A PAR": tuple(f"{number:0{length}}" for number in range(number)), "A BRE": ("A BRE H",)}
+
+
+@pytest.mark.parametrize(("number", "length", "is_listed"), [(899, 10, True), (900, 10, False), (600, 26, False)])
+def test_a_schema_of_too_many_orders_has_none(number: int, length: int, is_listed: bool) -> None:
+    view: Any = Large(number, length)
+    assert (order_schema(view)["properties"]["A PAR"] == TEXT) != is_listed
+    assert LONGEST_ENUM < 600 * 26
+
+
+def test_all_of_them_for_servers_without_a_limit() -> None:
+    units = [f"A {place}" for place in ("BUR", "GAS", "HOL", "RUH", "MUN", "PIC", "KIE", "BER", "SIL", "BOH", "TYR")]
+    view = winter(units, ["PAR", "BRE", "MAR", "SPA", "POR", "BEL", "HOL", "KIE"], variant="standard")
+    assert order_schema(view)["properties"] == dict.fromkeys(view.legal_orders, TEXT)
+    schema = reply_schema(view, most=SCHEMAS["all"])
+    assert len(schema["properties"]["orders"]["anyOf"]) == 165  # three of eleven
+    drawn = Instance(schema, np.random.default_rng(0)).make(schema)
+    assert parse(json.dumps(drawn), view).issues == []
+
+
+# The grammar of the same replies.
+
+
+def as_regex(grammar: str) -> str:
+    """A grammar of `gbnf` as a regular expression."""
+    rules = dict(line.split(" ::= ", 1) for line in grammar.strip().splitlines())
+
+    def converted(rule: str) -> str:
+        words = re.findall(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|[a-z]+|\S', rule)
+        return "".join(
+            re.escape(json.loads(word))
+            if word[0] == '"'
+            else f"(?:{converted(rules[word])})"
+            if word in rules
+            else word
+            for word in words
+        )
+
+    return converted(rules["root"])
+
+
+@each_view
+def test_the_grammar_is_the_language_of_the_schema(view: View) -> None:
+    rng, schema = np.random.default_rng(2), reply_schema(view)
+    language = re.compile(as_regex(gbnf(schema)))
+    for _ in range(30):
+        text = json.dumps(Instance(schema, rng).make(schema))
+        assert language.fullmatch(text)
+        wrong = text.replace('"orders": {', '"orders": {"A XXX": "A XXX H", ')
+        assert wrong == text or not language.fullmatch(wrong)
+
+
+@pytest.mark.parametrize(
+    "text", ['"a\\u00e9 \\n"', '"é\U0001f600"', '""', '"\\ud7ff\\ue000"', '"\\ud800"', '"a"b"', "a"]
+)
+def test_texts_of_a_grammar(text: str) -> None:
+    is_text = "ud800" not in text and 'a"b' not in text and text[0] == '"'
+    assert bool(re.fullmatch(as_regex(gbnf(TEXT)), text)) == is_text
+
+
+def test_other_schemas_have_no_grammar() -> None:
+    wrong: list[dict[str, Any]] = [{}, {"type": "integer"}, {"type": "object", "properties": {"a": {}}, "required": []}]
+    for schema in wrong:
+        with pytest.raises(ValueError, match=re.escape(json.dumps(schema))):
+            gbnf(schema)

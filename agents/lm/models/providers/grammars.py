@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Block, Request
-from agents.lm.reading.grammar import Grammar
+from agents.lm.reading.grammar import gbnf
 from agents.lm.reading.order_schema import object_schema
 
 GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -62,6 +62,6 @@ def grammar_fields(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: no grammar can be made of the schema.
     """
     try:
-        return GRAMMARS[kind](Grammar(schema).gbnf())
+        return GRAMMARS[kind](gbnf(schema))
     except ValueError as error:
         raise ConfigError(f"grammar: {error}") from error
