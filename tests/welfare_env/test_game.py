@@ -295,7 +295,7 @@ class TestRefusedRetreats:
     @pytest.mark.parametrize(
         ("order", "told"),
         [
-            ("A BUR - RUH", "Legal for A BUR: A BUR R"),
+            ("A BUR - PAR", "Legal for A BUR: A BUR R"),
             ("A BUR H", "Legal for A BUR: A BUR R"),
             ("A BUR R PAR", "Legal for A BUR: A BUR R"),  # where the attack came from
             ("A BUR R MAR", "Legal for A BUR: A BUR R"),  # occupied

@@ -1,6 +1,7 @@
 """The order vocabulary of a board: stable, complete, consistent."""
 
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from welfare_env import Game, Rules, load_board
+from welfare_env.board.board import Board
 from welfare_env.board.order_text import meant_by, read_checked
 from welfare_env.board.orders import (
     BUILD,
@@ -50,6 +52,17 @@ NEVER_LEGAL = [
     *("A PAR - MOS", "A PAR - PAR", "A MAO H", "F PAR H", "F SPA H", "A BUR B", "A PAR S A PAR", "A PAR S A MOS"),
     *("A PAR - BUR VIA", "A PAR C A MAR - BUR", "F BRE C A PAR - PIC", "A MAR - SPA/NC", "GIVE NOBODY", ""),
 ]
+
+
+WORDS = {"-": "to", "S": "supports", "C": "convoys", "R": "retreats to", "VIA": "via convoy", "A": "army", "F": "fleet"}
+
+
+def other_notations(order: str, board: Board) -> list[str]:
+    """An order as it is, with parentheses and arrows in lower case, labeled with a power, and in words."""
+    in_parentheses = re.sub(r"\b([AF]) (\S+)", r"\1(\2)", order).replace(" - ", " -> ").lower()
+    words = [board.long_names.get(word[:3], WORDS.get(word, word)) + word[3:] * ("/" in word) for word in order.split()]
+    labels = [] if "GIVE" in order else [f"{board.powers[0].title()}: {order}"]
+    return [order, in_parentheses, " ".join(words), *labels]
 
 
 class TestVocabulary:
@@ -95,18 +108,19 @@ class TestVocabulary:
                 words[-1] if kind in (MOVE, VIA, RETREAT, SUPPORT_MOVE, CONVOY) else None
             )
 
-    @pytest.mark.parametrize("map_name", FINGERPRINTS)
-    def test_every_order_is_understood_as_itself(self, map_name: str) -> None:
+    @pytest.mark.parametrize("map_name", [*FINGERPRINTS, "clique:3", "shared-clique:3"])
+    def test_every_order_is_understood_in_other_notations(self, map_name: str) -> None:
         board = load_board(map_name)
         of_piece: dict[str, list[str]] = {}
         for text in board.orders.texts:
             of_piece.setdefault(" ".join(text.split()[:2]), []).append(text)
-        for text in board.orders.texts[:: 1 + len(board.orders) // 3000]:
-            reading = read_checked(text, board)
-            if reading.command in ("WAIVE", "GIVE"):
-                assert f"{reading.command} {reading.place}".strip() == text
-                continue
-            assert meant_by(reading, of_piece[" ".join(text.split()[:2])], board) == [text]
+        for text in board.orders.texts[:: 1 + len(board.orders) // 1000]:
+            for way in other_notations(text, board):
+                reading = read_checked(way, board)
+                if reading.command in ("WAIVE", "GIVE"):
+                    assert f"{reading.command} {reading.place}".strip() == text
+                    continue
+                assert meant_by(reading, of_piece[" ".join(text.split()[:2])], board) == [text], way
 
     @pytest.mark.parametrize("map_name", ["standard", "ancmed", "pure"])
     def test_has_all_legal_orders_of_crowded_positions(self, map_name: str, scatter: Callable[..., Any]) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +22,7 @@ import numpy as np
 from welfare_env.board.board import Board
 from welfare_env.board.convoys import convoy_routes
 from welfare_env.board.maps import check_unchanged, is_known, map_text
-from welfare_env.board.order_text import place_names
+from welfare_env.board.order_text import COAST_NAME
 from welfare_env.board.toy_boards import is_toy
 from welfare_env.errors import MapFormatError
 
@@ -253,4 +253,26 @@ def _names(source: Any, text: str, locations: list[str]) -> dict[str, str]:
     people = {
         word.upper().replace("+", " "): power for power, word in source.own_word.items() if power in source.powers
     }
-    return people | place_names(text, locations)
+    return people | _place_names(text, locations)
+
+
+def _place_names(text: str, locations: Iterable[str]) -> dict[str, str]:
+    """Name or alias in a map file -> location."""
+    known, names = set(locations), dict[str, str]()
+    for line in text.upper().splitlines():
+        name, is_name, codes = line.partition("=")
+        if is_name and not line.lstrip().startswith("#") and codes.split():
+            code, *aliases = codes.split()
+            for alias in (name, *(other.replace("+", " ") for other in aliases if not other.endswith("?"))):
+                plain = _plain_name(alias)
+                names.setdefault(plain, code)
+                if " " in (short := plain.removesuffix(" SEA").removesuffix(" OCEAN")):
+                    names.setdefault(short, code)  # the North Atlantic
+    return {name: code for name, code in names.items() if name and code in known and name not in known}
+
+
+def _plain_name(text: str) -> str:
+    """A name in upper case with single spaces, its coast as "/NC"."""
+    plain = COAST_NAME.sub(r"/\1C", text)
+    plain = re.sub(r"[^\w/]+", " ", re.sub(r"\(([NSEW]C)\)", r"/\1", plain))
+    return " ".join(plain.replace(" /", "/").split())

@@ -1,12 +1,7 @@
 """Orders as people and language models write them.
 
 A text is turned into tokens in the engine's spelling (`tokens_of`), the tokens into a `Reading` (`read_order`), and the
-reading is compared with the legal orders of a position (`meant_by`). Accepted besides the exact form:
-
-- any case and spacing; arrows and dashes; provinces by name, by the aliases of the map file, and with coasts in any
-  notation; commands as words ("moves to", "holds position", "supports ... to", "via convoy") or in parentheses;
-- unit type, coast or VIA left out where only one is possible; a convoy with its route ("A LON - NTH - BEL");
-- a power's name before a unit, numbering, quotation marks, and a remark after the order ("A PAR - BUR # west").
+reading is compared with the legal orders of a position (`meant_by`). docs/reference/orders.md lists what is accepted.
 
 A clear order that is not legal is never changed into another one, and a text with two orders is never read as one.
 
@@ -18,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -35,19 +31,23 @@ LONGEST_ORDER = 200  # characters of an order, including numbering and remarks
 
 _NUMBERING = re.compile(r"^\s*(?:[-*•]+|\d{1,3}[.):])\s+")
 _COMMENT = re.compile(r"(?<=\S)\s*(?:#|//).*", re.DOTALL)
-_DASHES = re.compile("[\u2010-\u2013\u2212\u2190-\u21ff\u2794-\u27be]|[-=~]*>|--+")  # arrows and dashes, except —
+# Dashes, except the long one, and arrows.
+_DASHES = re.compile("[\u00bb\u2010-\u2013\u203a\u2190-\u21ff\u2212\u2794-\u27be\u27f0-\u27ff]|[-=~]*>|--+")
 _COMMAND = re.compile(r"\(\s*([SCHRDBM-]|VIA|HOLDS?|SUPPORTS?|CONVOYS?|(?:VIA|BY) CONVOY)\s*\)")
-_COAST_NAME = re.compile(r"\(?\b([NSEW])(?:ORTH|OUTH|AST|EST)(?:ERN)?[ -]+COAST\b\)?")
+_BY_LAND = re.compile(r"[(,]?\s*\b(?:BY|VIA|OVER)\s*LAND\b(?:\s*\))?")
+COAST_NAME = re.compile(r"\(?\b([NSEW])(?:ORTH|OUTH|AST|EST)(?:ERN)?[ -]+COAST\b\)?")
 _COAST_OF = re.compile(r"/?\b([NSEW]C) OF (?:THE )?([A-Z0-9]{3})\b")
-_COAST = re.compile(r"\b([A-Z0-9]{3})[ /(.,-]*\b([NSEW])\.?C\b\.?\)?")
+_COAST = re.compile(r"\b([A-Z0-9]{3})[ /().,-]*\b([NSEW])\.?C\b\.?\)?")
 _SHORT_COAST = re.compile(r"\b([A-Z0-9]{3})/([NSEW])\b(?!C)")
-_PARENTHESES = re.compile(r"\([^()]*\)")
+_PARENTHESES = re.compile(r"(-|\b[A-Z]+|)\s*\(([^()]*)\)")
 _QUOTES = re.compile("['\u2019]S\\b|[*_`'\"\u2018-\u201f\\[\\]{}<]+")
+_GAPS = re.compile(r"[ ._-]+")  # in names: spellings vary
 _MARKS = re.compile(r"[.,:;!?#|()]+")
 _TOKEN = re.compile("[-\u2014]|[^\\s\u2014-]+")
 END = "#"  # replaces a mark that may end the order; a remark may follow
 LONG_DASH = "\u2014"  # a move, or the beginning of a remark
 _STRENGTH = ("-", LONG_DASH, END)
+_ROW = re.compile("[-\u2014#](?: [-\u2014#])+")  # of several marks the strongest one counts: ", to" begins a remark
 
 _WORDS = {
     word: short
@@ -59,13 +59,13 @@ _WORDS = {
         "C": "CONVOY CONVOYS CONVOYING CVY TRANSPORT TRANSPORTS",
         "-": "M MTO MOVE MOVES MOVING TO INTO ATTACK ATTACKS ATTACKING GO GOES ADVANCE ADVANCES ENTER ENTERS",
         "R": "RETREAT RETREATS RETREATING RTO",
-        "D": "DISBAND DISBANDS DISBANDING REMOVE REMOVES REMOVING DESTROY DESTROYS DSB",
+        "D": "DISBAND DISBANDS DISBANDED DISBANDING REMOVE REMOVES REMOVED REMOVING DESTROY DESTROYS DESTROYED DSB",
         "B": "BUILD BUILDS BUILDING BLD",
         "VIA": "BY THROUGH THRU CTO",
         "WAIVE": "WAIVES WAIVED PASS PASSES",
         "GIVE": "GIVES",
         END: "BECAUSE SINCE ORDER FOR",
-        "": "THE IN AT FROM UNIT OF ON AN POSITION PUT ITS SEA",
+        "": "THE IN AT UNIT OF ON AN IS POSITION PUT ITS SEA CONVOYED",
     }.items()
     for word in words.split()
 }
@@ -129,7 +129,7 @@ class Reading:
         unit, place: type and location of the ordered unit. GIVE: the place is the receiving power.
         other, other_place: type and location of the supported or convoyed unit.
         dest: the destination.
-        via: "VIA" for a move by convoy, "?" if it may be one.
+        via: "VIA" for a move by convoy, "LAND" for one by land.
         is_loose: the support names only a place ("A PAR S BUR"): of the unit there or of a move there.
     """
 
@@ -151,7 +151,7 @@ class Reading:
             and _same(self.place, legal.place, is_free=self.command != "B")
             and _same(self.other_place, legal.other_place)
             and _same(self.dest, legal.dest, is_free=(legal.other or legal.unit) == "A")
-            and (self.via != "VIA" or legal.via == "VIA")
+            and self.via in ("", legal.via)
         )
 
 
@@ -166,15 +166,19 @@ def _same(said: str, legal: str, is_free: bool = False) -> bool:
 def meant_by(reading: Reading, legal: Iterable[str], board: Board) -> list[str]:
     """The legal orders that a reading may mean: none, one, or several if it is ambiguous.
 
-    A move that is possible by land and by convoy is by land unless it says VIA.
+    Where an army may move by land and by convoy, it is the order without VIA unless the text says VIA.
     """
     meant = {order: found for order in legal if reading.allows(found := _read_legal(order, board))}
     if len(meant) > 1:  # prefer an exact match
         said = reading.command, reading.other_place, reading.dest
         exact = {order: it for order, it in meant.items() if (it.command, it.other_place, it.dest) == said}
         meant = exact or meant
-    by_land = [order for order, found in meant.items() if found.via != "VIA"]
-    return by_land or list(meant)
+    return [order for order, found in meant.items() if found.via != "VIA"] or list(meant)
+
+
+def own_convoys(reading: Reading, move: str, legal: Iterable[str]) -> list[str]:
+    """The orders of the same power that would make a convoy of a move that the text wants by land."""
+    return [order for order in legal if reading.via == "LAND" and order.endswith(f" C {move}")]
 
 
 def near_misses(reading: Reading, legal: Iterable[str], board: Board) -> list[str]:
@@ -189,50 +193,71 @@ def _read_legal(order: str, board: Board) -> Reading:
     reading = _read(order.split(), board)
     if reading is None:
         raise OrderSyntaxError(f"{order!r} is not an order")
-    return replace(reading, via="VIA" if order.endswith(" VIA") else "")
+    return replace(reading, via="VIA" if order.endswith(" VIA") else "LAND")
 
 
 @functools.lru_cache(maxsize=32)
 def _names(board: Board) -> tuple[re.Pattern[str], dict[str, str]]:
     """A pattern of all names of provinces and powers, longest first, and a dict name -> meaning."""
+    shorts = {power[:3]: power for power in board.powers if sum(power[:3] == other[:3] for other in board.powers) == 1}
     codes = {
-        name: code for name, code in board.names.items() if name not in board.location_index and name not in _WORDS
+        name: code
+        for name, code in {**shorts, **board.names}.items()
+        if name not in board.location_index and name not in board.power_index and name not in _WORDS
     }
     longest_first = sorted(codes, key=lambda name: (-len(name), name))
     choices = [r"(?:[ ._]*|-)".join(map(re.escape, name.split())) for name in longest_first]
     found = re.compile(rf"(?<![A-Z])(?:{'|'.join(choices) or '(?!)'})(?![A-Z])")
-    return found, {squeezed(name): code for name, code in codes.items()}
-
-
-def squeezed(name: str) -> str:
-    """A name without spaces, periods, hyphens and underscores, since spellings vary."""
-    return re.sub(r"[ ._-]+", "", name)
+    return found, {_GAPS.sub("", name): code for name, code in codes.items()}
 
 
 def tokens_of(text: str, board: Board) -> list[str]:
     """The tokens of an order in the engine's spelling, with `END` wherever a remark may begin."""
-    plain = _COMMAND.sub(r" \1 ", _DASHES.sub("-", _COMMENT.sub("", _NUMBERING.sub("", text)).upper()))
-    plain = _COAST_NAME.sub(r"/\1C", " ".join(_QUOTES.sub(" ", plain).split()))
+    plain = COAST_NAME.sub(r"/\1C", _plain(text))
     pattern, codes = _names(board)
-    plain = pattern.sub(lambda match: codes[squeezed(match.group())], plain)
+    plain = pattern.sub(lambda match: codes[_GAPS.sub("", match.group())], plain)
     plain = _SHORT_COAST.sub(r"\1/\2C", _COAST.sub(r"\1/\2C", _COAST_OF.sub(r"\2/\1", plain)))
-    plain = _MARKS.sub(f" {END} ", _PARENTHESES.sub(" ", plain))
+    plain = _MARKS.sub(f" {END} ", _PARENTHESES.sub(lambda found: _opened(found[1], found[2], board), plain))
     words = [_word(word, board) for word in _TOKEN.findall(plain)]
     powers = board.power_index if "GIVE" not in words else {}
     words = [word for word in words if word and word not in powers]
-    articles = {at for at, pair in enumerate(pairwise(words)) if pair in (("A", "A"), ("A", "F"))}  # "a fleet"
-    return _one_mark_each(word for at, word in enumerate(words) if at not in articles)
+    words = [word for at, word in enumerate(words) if not _is_before_unit(words[at : at + 5], board)]
+    words = _from_first(words, board)
+    return _ROW.sub(lambda row: max(row.group().split(), key=_STRENGTH.index), " ".join(words)).split()
 
 
-def _one_mark_each(words: Iterable[str]) -> list[str]:
-    """Reduce adjacent marks to the strongest one: ", to" begins a remark."""
-    kept: list[str] = []
-    for word in words:
-        if kept and kept[-1] in _STRENGTH and word in _STRENGTH:
-            kept[-1] = max(kept[-1], word, key=_STRENGTH.index)
-        else:
-            kept.append(word)
-    return kept
+def _plain(text: str) -> str:
+    """A text in upper case, without accents, invisible characters, numbering and comments; arrows as "-"."""
+    shown = "".join(one for one in unicodedata.normalize("NFKD", text) if unicodedata.category(one) not in ("Mn", "Cf"))
+    plain = _COMMAND.sub(r" \1 ", _DASHES.sub("-", _COMMENT.sub("", _NUMBERING.sub("", shown)).upper()))
+    return " ".join(_QUOTES.sub(" ", _BY_LAND.sub(" LAND ", plain)).split())
+
+
+def _opened(before: str, inside: str, board: Board) -> str:
+    """Parentheses and the word before them: "A (PAR" and "A PAR (to BUR" are parts of an order, others are remarks."""
+    words = [word for word in (_word(word, board) for word in _TOKEN.findall(inside)) if word not in ("", "A", "F")]
+    is_way = any(one in ("-", "VIA") and place in board.location_index for one, place in pairwise(words))
+    return f"{before} {inside} " if is_way or _word(before, board) in ("A", "F", "S", "C", "-") else f"{before} "
+
+
+def _is_before_unit(words: list[str], board: Board) -> bool:
+    """Whether the first word is an article ("a fleet"), or short for a power whose unit follows ("ENG: A LON")."""
+    first, *rest = words
+    if first == "A" and rest[:1] in (["A"], ["F"]):
+        return True
+    unit = [word for word in rest if word != END and word not in _LEADING][:2]
+    is_unit = len(unit) == 2 and unit[0] in ("A", "F") and unit[1] in board.location_index
+    return is_unit and any(power[:3] == first for power in board.powers)
+
+
+def _from_first(words: list[str], board: Board) -> list[str]:
+    """ "- BUR FROM A PAR" as "A PAR - BUR"."""
+    at = words.index("FROM") if "FROM" in words else 0
+    before = words[: max(at - 1, 0)]
+    if not at or words[at - 1] not in board.location_index or before[-1:] in (["A"], ["F"]):
+        return [word for word in words if word != "FROM"]
+    end = at + (3 if words[at + 1 : at + 2] in (["A"], ["F"]) else 2)
+    return [*(before[:-1] if before[-1:] == ["-"] else before), *words[at + 1 : end], "-", words[at - 1], *words[end:]]
 
 
 def _word(word: str, board: Board) -> str:
@@ -268,16 +293,10 @@ def _is_remark(mark: str, words: list[str], board: Board) -> bool:
     said = [word for word in words if word not in _STRENGTH]
     if not said:
         return mark == END
-    if (
-        said[0] in board.location_index
-        or said[0] in _NO_REMARK
-        or (mark == "-" and said[1:] == [] and len(said[0]) <= 3)
-    ):
+    is_place = said[0] in board.location_index or (mark == "-" and said[1:] == [] and len(said[0]) <= 3)
+    if is_place or said[0] in _NO_REMARK:
         return False
-    parts: list[list[str]] = [[]]
-    for word in words:
-        parts = [*parts, []] if word == END else [*parts[:-1], [*parts[-1], word]]
-    return all(_read(part, board) is None for part in parts)
+    return all(_read(part.split(), board) is None for part in " ".join(words).split(END))
 
 
 def _read(words: Sequence[str], board: Board) -> Reading | None:
@@ -333,18 +352,18 @@ def _take_unit(rest: list[str], board: Board) -> tuple[str, str]:
 
 def _read_way(command: str, unit: str, place: str, rest: list[str], board: Board) -> Reading | None:
     """Read what follows "A LON -" or "A LON R"."""
-    by_convoy = "VIA" in rest or rest[-1:] == ["C"]
+    via = "LAND" if rest[-1:] == ["LAND"] else "VIA" if "VIA" in rest or rest[-1:] == ["C"] else ""
+    rest = rest[:-1] if via == "LAND" else rest
     at = rest.index("VIA") if "VIA" in rest else len(rest)
     stops, seas = _places(rest[:at], board), _places(rest[at + 1 :], board)
     if not stops:  # "A LON VIA NTH - BEL"
         stops, seas = seas, []
-    if not stops or seas is None or (command == "R" and (len(stops) > 1 or by_convoy)):
+    if not stops or seas is None or (command == "R" and (len(stops) > 1 or via == "VIA")):
         return None
     seas = [*stops[:-1], *seas]
-    if any(board.kind.get(sea) not in ("sea", "port") for sea in seas):
+    if any(board.kind.get(sea) not in ("sea", "port") for sea in seas) or (via == "LAND" and (seas or at < len(rest))):
         return None
-    via = "VIA" if by_convoy or seas else "?"
-    return Reading("R" if command == "R" else "-", unit, place, dest=stops[-1], via="" if command == "R" else via)
+    return Reading("R" if command == "R" else "-", unit, place, dest=stops[-1], via="VIA" if seas else via)
 
 
 def _places(words: list[str], board: Board) -> list[str] | None:
@@ -355,16 +374,17 @@ def _places(words: list[str], board: Board) -> list[str] | None:
 
 def _read_help(command: str, unit: str, place: str, rest: list[str], board: Board) -> Reading | None:
     """Read what follows "F ENG S" or "F ENG C"."""
-    words = [word for word in rest if word not in ("VIA", "C")]
-    if words[:1] == ["-"]:  # "supports the move of A PAR to BUR"
-        del words[0]
+    words = [word for word in rest if word not in ("VIA", "C") and (command == "C" or word != "LAND")]
+    is_hold = False
+    while words[:1] in (["-"], ["H"]):  # "supports the move of A PAR to BUR", "support hold to A PAR"
+        is_hold |= words.pop(0) == "H"
     other, other_place = _take_unit(words, board)
-    if not other_place or (command == "C" and other == "F"):
+    if not other_place or (command == "C" and (other == "F" or is_hold)):
         return None
     if words in ([], ["H"], ["-", "H"]) and command == "S":
-        return Reading("S", unit, place, other, other_place, is_loose=not (other or words))
+        return Reading("S", unit, place, other, other_place, is_loose=not (other or words or is_hold))
     stops = _places(words, board)
-    if not stops or any(board.kind.get(sea) not in ("sea", "port") for sea in stops[:-1]):
+    if not stops or is_hold or any(board.kind.get(sea) not in ("sea", "port") for sea in stops[:-1]):
         return None
     return Reading("S-" if command == "S" else "C", unit, place, other, other_place, stops[-1])
 
@@ -384,18 +404,15 @@ def read_checked(text: object, board: Board) -> Reading:
     if reading is None:
         raise OrderSyntaxError(f"order {text!r} {_why_not(text, board)}")
     for unit, place in ((reading.unit, reading.place), (reading.other, reading.other_place)):
-        if unit and all(f"{unit} {where}" not in board.piece_index for where in (place, *_coasts(place, board))):
-            raise OrderSyntaxError(f"order {text!r}: {_piece_fault(unit, place, board)} on map {board.name!r}")
+        here = [piece for piece in board.pieces if piece[2:5] == place[:3]]
+        if unit and all(piece[0] != unit for piece in here):
+            what = f"{'an army' if unit == 'A' else 'a fleet'} cannot stand in {place} (possible: {', '.join(here)})"
+            raise OrderSyntaxError(f"order {text!r}: {what} on map {board.name!r}")
     if reading.is_loose:
         raise OrderSyntaxError(
             f"order {text!r}: name the unit that is supported, and where it moves, as in 'A PAR S A MAR - BUR'"
         )
     return reading
-
-
-def _coasts(place: str, board: Board) -> list[str]:
-    """The locations of a place's province."""
-    return [location for location in board.locations if location[:3] == place[:3]]
 
 
 def _why_not(text: str, board: Board) -> str:
@@ -409,33 +426,14 @@ def _why_not(text: str, board: Board) -> str:
         for stand_in, what in stand_ins.items():
             if _read([*words[:at], stand_in, *words[at + 1 :]], board) is not None:
                 known = f"; powers: {', '.join(board.powers)}" if what == "power" else f" on map {board.name!r}"
-                return f"is not understood: there is no {what} {word!r}{known}"
+                return f"is not understood: there is no {what} {word!r}{known}{namesakes(word, board)}"
     return f"is not understood. {FORMS}"
 
 
-def _piece_fault(unit: str, place: str, board: Board) -> str:
-    """Why a unit of this type cannot stand in a place."""
-    options = [piece for piece in board.pieces if piece[2:5] == place[:3]]
-    return f"{'an army' if unit == 'A' else 'a fleet'} cannot stand in {place} (possible: {', '.join(options)})"
-
-
-def place_names(text: str, locations: Iterable[str]) -> dict[str, str]:
-    """Name or alias in a map file -> location."""
-    known, names = set(locations), dict[str, str]()
-    for line in text.upper().splitlines():
-        name, is_name, codes = line.partition("=")
-        if is_name and not line.lstrip().startswith("#") and codes.split():
-            code, *aliases = codes.split()
-            for alias in (name, *(other.replace("+", " ") for other in aliases if not other.endswith("?"))):
-                plain = _plain_name(alias)
-                names.setdefault(plain, code)
-                if " " in (short := plain.removesuffix(" SEA").removesuffix(" OCEAN")):
-                    names.setdefault(short, code)  # the North Atlantic
-    return {name: code for name, code in names.items() if name and code in known and name not in known}
-
-
-def _plain_name(text: str) -> str:
-    """A name in upper case with single spaces, its coast as "/NC"."""
-    plain = _COAST_NAME.sub(r"/\1C", text)
-    plain = re.sub(r"[^\w/]+", " ", re.sub(r"\(([NSEW]C)\)", r"/\1", plain))
-    return " ".join(plain.replace(" /", "/").split())
+def namesakes(text: str, board: Board) -> str:
+    """A note on words of a text that begin the names of several provinces ("LIV": Liverpool, Livonia); or ""."""
+    notes = ""
+    for word in dict.fromkeys([*_names(board)[0].findall(_plain(text)), text]):
+        fitting = [f"{place} ({name})" for place, name in board.long_names.items() if name.upper().startswith(word)]
+        notes += f"; {word!r} may be {' or '.join(fitting)}" if len(fitting) > 1 else ""
+    return notes

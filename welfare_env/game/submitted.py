@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from welfare_env.board.order_text import Reading, meant_by, province_of, read_checked
+from welfare_env.board.order_text import Reading, meant_by, namesakes, own_convoys, province_of, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
 from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS
@@ -106,11 +106,16 @@ class _Orders:
         options = self.position.legal_orders(self.power)
         here = [order for name, orders in options.items() if _is_at(name, reading.place) for order in orders]
         meant = meant_by(reading, here, self.board)
-        if len(meant) == 1:
-            return index[meant[0]]
-        if meant:
+        if not meant:
+            reason = f"{self._why_illegal(reading, options)}{namesakes(text, self.board)}"
+            raise IllegalOrderError(f"{text!r}{reason}")
+        if len(meant) > 1:
             raise IllegalOrderError(f"{text!r} is ambiguous in {self.position.phase}: it may mean {_some(meant)}")
-        raise IllegalOrderError(f"{text!r}{self._why_illegal(reading, options)}")
+        if convoys := own_convoys(reading, meant[0], itertools.chain(*options.values())):
+            raise IllegalOrderError(
+                f"{text!r}: write {meant[0]!r}; it is by land unless you order {' or '.join(convoys)}"
+            )
+        return index[meant[0]]
 
     def _check_gift(self, text: str, number: int) -> None:
         if not self.position.engine.rules.transfers or not self.is_winter:

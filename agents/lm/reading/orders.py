@@ -20,6 +20,7 @@ from welfare_env.board.order_text import (
     is_unit,
     meant_by,
     near_misses,
+    own_convoys,
     province_of,
     read_order,
     tokens_of,
@@ -98,10 +99,12 @@ class OrderBook:
         if key is None:
             raise self._foreign(reading)
         meant = meant_by(reading, self.legal[key], self.board)
-        if len(meant) == 1:
-            return key, meant[0]
-        if meant:
+        if len(meant) > 1:
             raise OrderFault("order unclear", f"it may mean {' or '.join(meant[:4])}")
+        if meant:
+            if convoys := own_convoys(reading, meant[0], self._exact):
+                raise OrderFault("order unclear", f"{meant[0]} is by land unless you order {' or '.join(convoys[:4])}")
+            return key, meant[0]
         if others := near_misses(reading, self.legal[key], self.board):
             raise OrderFault("order coast", f"wrong coast; legal is {' or '.join(others[:4])}")
         raise OrderFault("order not legal", f"not legal for {key} in {self.view.phase}")
