@@ -1,7 +1,4 @@
-"""Progress and one-line errors on stderr, so that stdout can be piped.
-
-Progress is a bar on a terminal; elsewhere, e.g. in a log, it is a line every ten seconds.
-"""
+"""Progress and one-line errors on stderr, so that stdout can be piped."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
-from time import monotonic
 
 import typer
 from rich.console import Console
@@ -20,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from modal_env.interruptions import CODE, ended_soon
 from modal_env.progress import Report
 
-EVERY = 10.0  # seconds between lines
+WIDE = 124  # width of what is written to a file or a pipe, in characters
 
 
 def plain_console(stderr: bool = False, width: int | None = None) -> Console:
@@ -57,64 +52,20 @@ def errors_printed(
 
 
 @contextmanager
-def lines_every(seconds: float, line: Callable[[], str]) -> Iterator[None]:
-    """Print a line on stderr at intervals while the block runs, from a background thread."""
-    is_over = Event()
-
-    def print_lines() -> None:
-        while not is_over.wait(seconds):
-            print(line(), file=sys.stderr, flush=True)
-
-    printer = Thread(target=print_lines, daemon=True)
-    printer.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        printer.join()
-
-
-@contextmanager
 def watched(doing: str) -> Iterator[Report]:
-    """Show the progress of work that calls the yielded report with the fraction done."""
-    if sys.stderr.isatty():
-        with Progress(
-            TextColumn(doing, markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        ) as bar:
-            task = bar.add_task("", total=1.0)
-            yield lambda share: bar.update(task, completed=share)
-        return
-    begun, done = monotonic(), 0.0
-
-    def report(share: float) -> None:
-        nonlocal done
-        done = share
-
-    with lines_every(EVERY, lambda: _line(doing, monotonic() - begun, done)):
-        yield report
-
-
-def _line(doing: str, seconds: float, share: float) -> str:
-    """ "searching: 40% done in 20 s, about 30 s left"."""
-    if not share > 0:
-        return f"{doing}: {_time(seconds)} so far, time left not known yet"
-    return f"{doing}: {share:.0%} done in {_time(seconds)}, about {_time(seconds / share - seconds)} left"
-
-
-def _time(seconds: float) -> str:
-    """ "12 s", "3 min 20 s", "2 h 5 min"; beyond a year "years"."""
-    whole = round(min(seconds, 1e9))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min" if whole < 365 * 24 * 3600 else "years"
+    """Show a bar on a terminal for work that calls the yielded report with the fraction done."""
+    with Progress(
+        TextColumn(doing, markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=plain_console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    ) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share: bar.update(task, completed=share)
 
 
 def print_anything() -> None:

@@ -86,12 +86,12 @@ MAY_IMPORT_ROOMS: dict[str, set[str]] = {
     "welfare_env/game": {"welfare_env/board", "welfare_env/engine", "welfare_env/render"},
     "welfare_env/imports": {"welfare_env/board", "welfare_env/game"},
     "welfare_env/envs": {"welfare_env/board", "welfare_env/engine", "welfare_env/game", "welfare_env/render"},
-    "modal_env/pictures": set(),
-    "modal_env/logic": {"modal_env/pictures"},
-    "modal_env/games": {"modal_env/logic", "modal_env/pictures"},
-    "modal_env/dynamics": {"modal_env/logic", "modal_env/games", "modal_env/pictures"},
+    "modal_env/logic": set(),
+    "modal_env/games": {"modal_env/logic"},
+    "modal_env/dynamics": {"modal_env/logic", "modal_env/games"},
     "modal_env/best_replies": {"modal_env/logic", "modal_env/games"},
     "modal_env/envs": {"modal_env/logic", "modal_env/games"},
+    "modal_env/pictures": {"modal_env/dynamics"},
     "modal_env/cli": {
         f"modal_env/{room}" for room in ("logic", "games", "dynamics", "best_replies", "envs", "pictures")
     },
@@ -133,18 +133,6 @@ def test_rooms_import_one_way(package: str) -> None:
         if other not in MAY_IMPORT_ROOMS.get(room, set())
     }
     assert wrong == set()
-
-
-def test_modal_rules_import_drawing_only_to_draw() -> None:
-    """Within functions."""
-    wrong = [
-        file
-        for file, tree in library().items()
-        if file.startswith("modal_env/") and not file.startswith(("modal_env/pictures/", "modal_env/cli/"))
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("modal_env.pictures")
-    ]
-    assert wrong == []
 
 
 def test_rooms_and_files_are_small() -> None:

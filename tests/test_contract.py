@@ -461,7 +461,7 @@ COMMANDS = {
 }  # fmt: skip
 GROUPS = {
     "train": {"welfare", "best-response", "psro", "modal", "resume", "curves"},
-    "modal": {"play", "tournament", "equilibria", "evolve", "replies", "page"},
+    "modal": {"play", "tournament", "equilibria", "evolve", "replies"},
     "store": {"merge", "export"},
 }
 

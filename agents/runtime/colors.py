@@ -1,7 +1,7 @@
 """The colors of all plots: one color per meaning, listed in docs/pictures/README.md.
 
-They are the palette of Okabe and Ito, which color-blind readers can distinguish. `modal_env.pictures.style` has the
-colors of agents of modal combat.
+They are the palette of Okabe and Ito, which color-blind readers can distinguish. `modal_env.pictures` has the colors of
+agents of modal combat.
 """
 
 from __future__ import annotations

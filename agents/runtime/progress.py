@@ -7,19 +7,21 @@ prints nothing except in `welfare_env.compiling`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
+from threading import Event, Thread
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from agents.runtime.command_options import in_options
 from agents.runtime.files import reason, shown
-from modal_env.console import EVERY, errors_printed, lines_every, plain_console
+from modal_env.console import errors_printed, plain_console
 from modal_env.errors import ModalError
 from welfare_env.errors import WelfareEnvError
 
 MEMORY = 600.0  # seconds over which the speed is averaged
+EVERY = 10.0  # seconds between lines
 
 
 @contextmanager
@@ -79,6 +81,24 @@ class Meter:
 
 def _clock(seconds: float) -> timedelta:
     return timedelta(seconds=round(seconds))
+
+
+@contextmanager
+def lines_every(seconds: float, line: Callable[[], str]) -> Iterator[None]:
+    """Print a line on stderr at intervals while the block runs, from a background thread."""
+    is_over = Event()
+
+    def print_lines() -> None:
+        while not is_over.wait(seconds):
+            print(line(), file=sys.stderr, flush=True)
+
+    printer = Thread(target=print_lines, daemon=True)
+    printer.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        printer.join()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
+from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from rich.text import Text
 
 from agents.runtime.table_files import Row, frame
 from agents.runtime.tables import fitted
-from modal_env.pictures.style import notebook
-from modal_env.pictures.tables import rows as html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +45,7 @@ class Printable:
 
     def _repr_html_(self) -> str:
         tables = (_as_html(_shortened(table, ROWS_IN_NOTEBOOKS, 4 * LONGEST_CELL)) for table in tables_of(self))
-        return notebook(*tables)
+        return f"<div>{''.join(tables)}</div>"
 
 
 class Result(Printable):
@@ -89,10 +88,17 @@ def _as_text(table: Table) -> str:
 
 
 def _as_html(table: Table) -> str:
-    heads = [">" * (column.justify == "right") + str(column.header) for column in table.columns]
-    cells = list(zip(*(map(str, column.cells) for column in table.columns), strict=True))
-    cells += [tuple(str(column.footer) for column in table.columns)] if table.show_footer else []
-    return html_table(str(table.title or ""), heads, cells, str(table.caption or ""))
+    heads = "".join(f"<th>{_markup(column.header)}</th>" for column in table.columns)
+    rows = [*zip(*(column.cells for column in table.columns), strict=True)]
+    rows += [tuple(column.footer for column in table.columns)] if table.show_footer else []
+    lines = "".join(f"<tr>{''.join(f'<td>{_markup(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    title, note = (_markup(text or "") for text in (table.title, table.caption))
+    return f"<table><caption>{title}</caption><tr>{heads}</tr>{lines}</table><p>{note}</p>"
+
+
+def _markup(text: object) -> str:
+    """A text as content of an element, without halves of surrogate pairs."""
+    return escape(str(text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def _shortened(table: Table, most: int, longest: int) -> Table:

@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modal_env.console import plain_console
-from modal_env.text_tables import WIDE
+from modal_env.console import WIDE, plain_console
 
 LEAST = 12  # characters of a column of policies
 

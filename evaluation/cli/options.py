@@ -22,9 +22,8 @@ from evaluation.measures.lm_usage import projection_table, spent
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from modal_env.console import plain_console
+from modal_env.console import WIDE, plain_console
 from modal_env.interruptions import patient
-from modal_env.text_tables import WIDE
 from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError, did_you_mean
 

@@ -1,50 +1,54 @@
-"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | replies | page``."""
+"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | replies``."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from modal_env.best_replies import replies as find_replies
-from modal_env.cli.arguments import read_agents, read_different, read_shares
-from modal_env.cli.evolution import evolve
-from modal_env.cli.page import library_page
-from modal_env.cli.shared import (
+from modal_env.cli.arguments import read_agents, read_different, read_numbers, read_shares, read_whole
+from modal_env.cli.options import (
     AGENTS,
     NAMES,
     Agents,
     Cost,
     Epsilon,
-    Formulas,
-    GameName,
-    PayoffFile,
+    Game,
     all_errors_printed,
-    check_file,
-    chosen_game,
     refuse,
     show,
-    who,
 )
 from modal_env.cli.tables import (
     agents_table,
+    basins_table,
     equilibria_table,
-    moves_table,
-    payoffs_table,
+    growth_table,
     ranges_table,
     replies_table,
+    stays_table,
+    steps_table,
     trace_table,
-    worlds_table,
 )
 from modal_env.console import watched
+from modal_env.dynamics.basins import basins
+from modal_env.dynamics.growth import growth
+from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
 from modal_env.games.equilibria import equilibria as find_equilibria
 from modal_env.games.game import PAYOFFS, ProgramGame
+from modal_env.logic.library import LIBRARY
 from modal_env.logic.provability import play as play_pair
+from modal_env.logic.provability import steps as steps_of
+from modal_env.logic.syntax import Agent
+from modal_env.logic.tournaments import grid
 from modal_env.logic.tournaments import tournament as play_all
 
 MAX_WORLDS = 10_000
+MEMBERS = 10  # default number of each agent at the start of growth
+PICTURES = (".png", ".svg", ".pdf")
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -59,16 +63,22 @@ def play(
     first: Annotated[str, typer.Argument(help=AGENTS, metavar="AGENT")],
     second: Annotated[str, typer.Argument(help="Its opponent.", metavar="AGENT")],
     worlds: Annotated[
-        Optional[int],  # noqa: UP045
+        Optional[int],  # noqa: UP045 (typer reads it)
         typer.Option(min=1, max=MAX_WORLDS, help="How many worlds to show.", show_default="until nothing changes"),
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show the fixed point: every box of every play that this one depends on.")
+    ] = False,
 ) -> None:
     """Play two agents against each other, world by world."""
     with all_errors_printed():
         a, b = read_agents([first, second])
         outcome = play_pair(a, b, worlds)
+        done = {"C": "cooperates", "D": "defects", "?": "tosses a coin"}
+        moves = " and ".join(f"{name} {done[move]}" for name, move in zip(outcome.names, outcome.moves, strict=True))
         shown = [a] if (a.name, a) == (b.name, b) else [a, b]
-        show(agents_table(shown), trace_table(a, b, outcome))
+        world_by_world = steps_table(steps_of(a, b, len(outcome.trace))) if trace else trace_table(outcome)
+        show(agents_table(shown), world_by_world, f"{moves}; nothing changes from world {outcome.settles} on")
 
 
 @app.command()
@@ -81,21 +91,21 @@ def tournament(
         typer.Option(metavar="NUMBER", help="Also show the payoffs, at this price of one unit of cost."),
     ] = None,
     cost: Cost = "depth",
-    game: GameName = PAYOFFS.name,
-    payoffs: PayoffFile = None,
-    formulas: Formulas = False,
+    game: Game = PAYOFFS.name,
 ) -> None:
-    """Play every agent against every other."""
+    """Play every agent against every other: the row's move against the column's."""
     with all_errors_printed():
-        table = chosen_game(context, game, payoffs)
         if epsilon is None:
-            refuse(context, ["cost", "game", "payoffs"], "goes with --epsilon, such as --epsilon 1/10")
+            refuse(context, ["cost", "game"], "goes with --epsilon, such as --epsilon 1/10")
         library = read_different(agents)
         with watched("playing everybody against everybody") as report:
             result = play_all(library, report)
-        paid = [] if epsilon is None else [payoffs_table(ProgramGame(result.agents, epsilon, cost, table))]
-        settled = [worlds_table(result)] if worlds else []
-        show(*who(result.agents, formulas), moves_table(result), *paid, *settled)
+        show_unknown(library)
+        show("Moves", str(result))
+        if epsilon is not None:
+            show("", f"Payoffs, {ProgramGame(library, epsilon, cost, game)}")
+        if worlds:
+            show("", "Worlds, the first from which nothing changes", grid(result.names, result.worlds.tolist()))
 
 
 @app.command()
@@ -104,59 +114,129 @@ def equilibria(
     agents: Agents = None,
     epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
-    game: GameName = PAYOFFS.name,
-    payoffs: PayoffFile = None,
+    game: Game = PAYOFFS.name,
     symmetric: Annotated[bool, typer.Option("--symmetric", help="Only those with the same mix for both.")] = False,
     ranges: Annotated[bool, typer.Option("--ranges", help="As functions of epsilon, on exact ranges.")] = False,
-    formulas: Formulas = False,
 ) -> None:
-    """Find all Nash equilibria of the game of choosing a program, exactly."""
+    """Find all Nash equilibria of the game of choosing a program, exactly.
+
+    Several mixes in a cell stand for all their mixtures; sets of one component are connected.
+    """
     with all_errors_printed():
-        library, table = read_different(agents), chosen_game(context, game, payoffs)
+        library = read_different(agents)
+        show_unknown(library)
+        played = ProgramGame(library, epsilon, cost, game)
         if ranges:
             from modal_env.games.ranges import ranges as find_ranges  # loads sympy
 
             refuse(context, ["epsilon"], "is one price, but --ranges is for all prices: leave one out")
             with watched("looking for equilibria at every epsilon") as report:
-                found = find_ranges(library, cost, payoffs=table, symmetric_only=symmetric, report=report)
-            show(*who(library, formulas), ranges_table(found, ProgramGame(library, 0, cost, table)))
+                found = find_ranges(library, cost, payoffs=game, symmetric_only=symmetric, report=report)
+            where = ", ".join(map(str, found.breakpoints))
+            changes = f"the equilibria change at eps = {where}" if where else "this holds at every eps"
+            show(ranges_table(found, played), changes)
             return
-        played = ProgramGame(library, epsilon, cost, table)
-        show(*who(library, formulas), payoffs_table(played))
+        show(f"Payoffs, {played}", "")
         with watched("looking for equilibria") as report:
-            equal = find_equilibria(library, epsilon, cost, payoffs=table, symmetric_only=symmetric, report=report)
+            equal = find_equilibria(library, epsilon, cost, payoffs=game, symmetric_only=symmetric, report=report)
         show(equilibria_table(played, equal))
 
 
-app.command()(evolve)
+class Dynamics(StrEnum):
+    """How a population evolves."""
+
+    replicator = "replicator"
+    growth = "growth"
+    basins = "basins"
+
+
+OPTIONS = {
+    Dynamics.replicator: ["time", "plot"],
+    Dynamics.growth: ["steps"],
+    Dynamics.basins: ["starts", "seed"],
+}
 
 
 @app.command()
-def page(
+def evolve(
     context: typer.Context,
     agents: Agents = None,
-    epsilon: Epsilon = "1/10",
+    model: Annotated[
+        Dynamics,
+        typer.Option(
+            help="replicator: shares grow with their payoff; growth: a best reply is added at each step; basins: where "
+            "random starts of the replicator dynamics end."
+        ),
+    ] = Dynamics.replicator,
+    epsilon: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1; basins takes several.", show_default="1/10"
+        ),
+    ] = None,
     cost: Cost = "depth",
-    game: GameName = PAYOFFS.name,
-    payoffs: PayoffFile = None,
-    time: Annotated[float, typer.Option(help="Duration of the replicator dynamics.")] = 1000.0,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.")] = Path("modal.html"),
+    game: Game = PAYOFFS.name,
+    start: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME=NUMBER,...",
+            help="Shares, or numbers of members (growth): FB=0.5,CB=1/4,PB=1/4.",
+            show_default="equal shares; 10 each",
+        ),
+    ] = None,
+    time: Annotated[float, typer.Option(help="Duration (replicator).")] = 1000.0,
+    steps: Annotated[int, typer.Option(help="Number of steps (growth).")] = 10_000,
+    starts: Annotated[int, typer.Option(help="Number of random starts (basins).")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random starts.")] = 0,
+    plot: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help=f"Draw the shares over time: {', '.join(PICTURES)} (replicator)."),
+    ] = None,
 ) -> None:
-    """Write one self-contained HTML page about a library: outcomes, equilibria, evolution, matches."""
+    """Evolve a population of agents that play each other."""
     with all_errors_printed():
-        played = ProgramGame(read_different(agents), epsilon, cost, chosen_game(context, game, payoffs))
-        check_file("--out", out, ".html")
-        if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
-            raise GameError(f"--out {out}: the file exists and is no HTML page: give another name, such as modal.html")
-        with watched("drawing the page") as report:
-            drawn = library_page(played, time, report)
-        out.write_text(drawn, "utf-8")
-    print(out)
+        library, prices = read_agents(agents), epsilon or ["1/10"]
+        for other in Dynamics:
+            if other is not model:
+                refuse(context, OPTIONS[other], f"goes with --model {other.value}, not with {model.value}")
+        if model is Dynamics.basins:
+            refuse(context, ["start"], "goes with --model replicator or growth: starts are drawn at random here")
+        elif len(prices) > 1:
+            raise GameError(f"--epsilon is given {len(prices)} times: --model {model.value} takes one")
+        if plot and plot.is_dir():
+            raise GameError(f"--plot {plot}: it is a folder, not a file")
+        if plot and (plot.suffix.lower() not in PICTURES or not plot.parent.is_dir()):
+            raise GameError(f"--plot {plot}: give a file in a folder that exists, ending in {', '.join(PICTURES)}")
+        games = {one.epsilon: one for one in (ProgramGame(library, price, cost, game) for price in prices)}
+        played = next(iter(games.values()))
+        show_unknown(library)
+        if model is Dynamics.basins:
+            with watched("following random starts") as report:
+                found = []
+                for one in games.values():
+                    found.append(basins(one, starts, seed))
+                    report(len(found) / len(games))
+            show(basins_table([*games.values()], found))
+        elif model is Dynamics.growth:
+            given = read_numbers(played, start)
+            counts = {name: read_whole(name, number) for name, number in given.items()} if given else None
+            grown = growth(played, counts or [MEMBERS] * len(library), steps)
+            ends = ", ".join(f"{name} {count}" for name, count in zip(grown.names, grown.counts, strict=True))
+            show(growth_table(played, grown), f"{grown.steps} added; at the end: {ends}")
+        else:
+            with watched("following the population") as report:
+                path = replicator(played, read_shares(played, start), time, report=report)
+            last = zip(path.names, path.shares[-1], strict=True)
+            shares = ", ".join(f"{name} {share:.4g}" for name, share in last)
+            show(stays_table(played, path), f"{path.limit}; at time {path.times[-1]:.4g}: {shares}")
+            if plot:
+                from modal_env.pictures import shares_over_time  # loads matplotlib
+
+                shares_over_time(path, title=played.terms).savefig(plot)
 
 
 @app.command()
 def replies(
-    context: typer.Context,
     opponents: Annotated[list[str], typer.Argument(help=AGENTS, metavar="AGENT")],
     depth: Annotated[int, typer.Option(min=0, max=3, help="Maximum depth of the agents.")] = 2,
     call: Annotated[
@@ -174,9 +254,7 @@ def replies(
         ),
     ] = None,
     epsilon: Epsilon = "1/10",
-    game: GameName = PAYOFFS.name,
-    payoffs: PayoffFile = None,
-    formulas: Formulas = False,
+    game: Game = PAYOFFS.name,
 ) -> None:
     """Best replies to given agents: all outcomes of agents up to a depth against them, the best paid first.
 
@@ -187,8 +265,15 @@ def replies(
     with all_errors_printed():
         agents = read_agents([*opponents, *(call or ["DefectBot"])])
         others, calls = agents[: len(opponents)], agents[len(opponents) :]
-        played = ProgramGame(others, epsilon, payoffs=chosen_game(context, game, payoffs))
+        played = ProgramGame(others, epsilon, payoffs=game)
         shares = read_shares(played, mix)
         with watched("searching all that agents can do") as report:
             found = find_replies(others, calls, depth=depth, report=report)
-        show(*who(others, formulas), replies_table(played, shares, found))
+        show_unknown(others)
+        show(replies_table(played, shares, found))
+
+
+def show_unknown(agents: list[Agent]) -> None:
+    """Print the agents' formulas, unless all are in the library."""
+    if any(LIBRARY.get(agent.name) != agent for agent in agents):
+        show(agents_table(agents))

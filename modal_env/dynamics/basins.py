@@ -69,17 +69,6 @@ class Basins(Tabular):
     elsewhere: int
     undecided: int
 
-    def _repr_html_(self) -> str:
-        """A row per end, for a notebook."""
-        from modal_env.pictures.style import notebook
-        from modal_env.pictures.tables import rows
-
-        cells = [(agent, f"{count:,}", str(self.share(agent))) for agent, count in self.ends.items()]
-        others = {"elsewhere": self.elsewhere, "undecided": self.undecided}
-        cells += [(kind, f"{count:,}", f"{count / self.starts:.4g}") for kind, count in others.items() if count]
-        caption = f"Where {self.starts:,} random starts end"
-        return notebook(rows(caption, ("taken over by", ">starts", "share, 95% interval"), cells))
-
     def rows(self) -> list[Row]:
         """One row per end: an agent, "elsewhere" or "undecided"."""
         counts = {**self.ends, "elsewhere": self.elsewhere, "undecided": self.undecided}

@@ -19,8 +19,6 @@ from modal_env.games.game import ProgramGame, position
 from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, no_report
 
-MOST_SHOWN = 30  # runs in a notebook
-
 
 @dataclass(frozen=True)
 class Run:
@@ -55,17 +53,6 @@ class Growth(Tabular):
 
     def __repr__(self) -> str:
         return f"Growth({len(self.runs)} runs; {listed(self.names)})"
-
-    def _repr_html_(self) -> str:
-        """The last runs, for a notebook."""
-        from modal_env.pictures.style import notebook
-        from modal_env.pictures.tables import rows
-
-        shown = self.runs[-MOST_SHOWN:]
-        cells = [(run.agent, f"{run.steps:,}") for run in shown]
-        left = len(self.runs) - len(shown)
-        note = f"after {left} earlier runs" if left else ""
-        return notebook(rows("Agents added, run by run", ("agent", ">steps"), cells, note))
 
     def rows(self) -> list[Row]:
         """One row per run and agent, after the start (run 0)."""

@@ -46,9 +46,6 @@ REST = 1e-9
 MAX_RATES = 5_000_000
 """Evaluations of the rates in one run: takes minutes and gigabytes."""
 
-CORNERS = 3
-"""Agents that a simplex needs."""
-
 _BISECTIONS = 60
 _PARTS = 8  # per step of the solver, so that straight lines between them look like the curve
 _ROUNDS = 3  # a sequence of stays repeated this often is a cycle
@@ -119,22 +116,6 @@ class Trajectory(Tabular):
 
     def __repr__(self) -> str:
         return f"Trajectory(to time {self.times[-1]:g}, {self.limit}; {listed(self.names)})"
-
-    def _repr_svg_(self) -> str:
-        """The path between the three agents with the largest shares; of fewer agents, their shares over time."""
-        from modal_env.pictures.curves import bands, largest, simplex
-
-        if len(self.names) < CORNERS:
-            return bands(self.names, self.times, self.shares)
-        return simplex(self.names, largest(self.shares), self.shares)
-
-    def _repr_html_(self) -> str:
-        """The path, and the shares over time, for a notebook."""
-        from modal_env.pictures.curves import bands
-        from modal_env.pictures.style import notebook
-
-        path = [self._repr_svg_()] if len(self.names) >= CORNERS else []
-        return notebook(*path, bands(self.names, self.times, self.shares))
 
     def rows(self) -> list[Row]:
         """One row per time and agent."""

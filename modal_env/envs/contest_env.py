@@ -70,24 +70,14 @@ class ContestEnv:
 
 
 def round_text(contest: Contest) -> str:
-    """The table of the last round as plain text."""
-    from modal_env.text_tables import TextTable, as_text  # loads rich
-
+    """The last round as text, a line for each player."""
     setting, history = contest.setting, contest.history
-    title = f"Round {len(history)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"
-    columns = ("player", "against", "program", "formula", "move", ">paid")
+    lines = [f"Round {len(history)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"]
     if not history:
-        return as_text(TextTable(title, columns, legend="nobody has played yet"))
+        return f"{lines[0]}\nnobody has played yet"
     last = history[-1]
-    rows = [
-        (
-            name,
-            setting.names[last.partners[player]],
-            program.name if program.name != program.text else "",
-            program.text,
-            last.moves[player],
-            f"{last.payoffs[player]:.4g}",
-        )
-        for player, (name, program) in enumerate(zip(setting.names, last.programs, strict=True))
-    ]
-    return as_text(TextTable(title, columns, rows))
+    for player, (name, program) in enumerate(zip(setting.names, last.programs, strict=True)):
+        formula = "" if program.name == program.text else f" = {program.text}"
+        against, paid = setting.names[last.partners[player]], f"{last.payoffs[player]:.4g}"
+        lines.append(f"{name} against {against}: {last.moves[player]}, paid {paid}; {program.name}{formula}")
+    return "\n".join(lines)

@@ -108,20 +108,6 @@ class ProgramGame(Tabular):
             return text
         return f"{text}\nin the column player's seat:\n{grid(self.names, self.turned.utilities)}"
 
-    def _repr_html_(self) -> str:
-        """The outcomes and payoffs, for a notebook."""
-        from modal_env.pictures.style import notebook
-        from modal_env.pictures.tables import matrix
-
-        seats = [self] if self.payoffs.is_symmetric else [self, self.turned]
-        titles = [f"Payoffs, {self.terms}", "Payoffs of the column player, whose agent is the row's"]
-        return notebook(
-            "".join(
-                matrix(title, self.names, self.played.moves, seat.utilities)
-                for title, seat in zip(titles, seats, strict=False)
-            )
-        )
-
     def rows(self) -> list[Row]:
         """One row per ordered pair of agents: the moves and the payoff of the first."""
         paid = (float(payoff) for payoffs in self.utilities for payoff in payoffs)

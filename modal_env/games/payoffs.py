@@ -1,4 +1,4 @@
-"""Games of two players with two moves each: their payoffs by name, as a table, or from a file.
+"""Games of two players with two moves each: their payoffs by name, or as a table.
 
 A game is symmetric or asymmetric (a bimatrix game, with a row player and a column player). The moves are called C and D
 in all of them. The named games are `PRESETS`, with payoffs from 0 to 3, and the 78 strict ordinal
@@ -8,11 +8,9 @@ the scale matters: a game with all payoffs doubled is the same at twice the epsi
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from modal_env.checks import brief, exact, items, nearest
 from modal_env.errors import GameError
@@ -20,7 +18,6 @@ from modal_env.games.ordinal_games import RAPOPORT_GUYER, rows_of
 
 MOVES = ("CC", "CD", "DC", "DD")
 """A player's move and its opponent's, in the sequence of `PayoffTable.own`."""
-MAX_FILE = 100_000  # bytes of a file of payoffs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,13 +142,17 @@ def as_table(given: str | Mapping[str, object]) -> PayoffTable:
 
     Args:
         given: a name of `PRESETS`; a `PayoffTable`; the payoffs of CC, CD, DC and DD, own move first, in a symmetric
-            game; or pairs of them, the row player's move and payoff first.
+            game; or pairs of them, the row player's move and payoff first. Both may be written as text:
+            "CC=2,CD=0,DC=3,DD=1", "CC=2:1,CD=0:0,DC=0:0,DD=1:2".
 
     Raises:
         GameError: an unknown game, or neither four payoffs nor four pairs.
     """
     if isinstance(given, PayoffTable):
         return given
+    if isinstance(given, str) and "=" in given:
+        pairs = (piece.partition("=") for piece in given.split(","))
+        return as_table({moves.strip(): paid.split(":") if ":" in paid else paid for moves, _, paid in pairs})
     if isinstance(given, str):
         if given not in PRESETS:
             near = "" if given.startswith("rg-") else f"{nearest(given, PRESETS)}; "
@@ -181,26 +182,3 @@ def _pairs(given: Mapping[str, object]) -> PayoffTable:
         cells.append([exact(value, f"a payoff of {moves}") for value in pair])
     rows, columns = zip(*cells, strict=True)
     return PayoffTable("", tuple(rows), tuple(columns[i] for i in (0, 2, 1, 3)))
-
-
-def read_payoffs(path: str | Path) -> PayoffTable:
-    """The payoffs in a TOML file: ``CC = 2`` and so on in a symmetric game, or ``CC = [2, 1]``; "1/3" for fractions.
-
-    Raises:
-        GameError: the file cannot be read, is not TOML, or has other entries, see `as_table`.
-    """
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_FILE + 1)
-        if len(text) > MAX_FILE:
-            raise GameError(f"payoffs in {path}: more than {MAX_FILE:,} bytes; four entries are enough")
-        given = tomllib.loads(text.decode())
-    except OSError as error:
-        raise GameError(f"payoffs in {path}: {error.strerror or 'the file cannot be read'}") from error
-    except (ValueError, RecursionError) as error:  # not TOML, or a number with too many digits; a path with a NUL
-        raise GameError(f"payoffs in {path}: {error}; write CC = 2, CD = 0, DC = 3 and DD = 1, a line each") from error
-    try:
-        return as_table(given)
-    except GameError as error:
-        raise GameError(f"payoffs in {path}: {error}") from error

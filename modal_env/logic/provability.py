@@ -223,13 +223,6 @@ class Outcome:
     settles: int
     names: tuple[str, str] = field(default=("first", "second"), repr=False, compare=False)
 
-    def _repr_html_(self) -> str:
-        """World by world, for a notebook."""
-        from modal_env.pictures.style import notebook
-        from modal_env.pictures.tables import match
-
-        return notebook(match(self.names, self.trace, self.settles, self.moves))
-
     def __str__(self) -> str:
         return f"{self.moves[0]} against {self.moves[1]}, settled at world {self.settles}"
 
@@ -269,6 +262,51 @@ def _values(solution: Solution, number: int, worlds: int) -> list[bool | None]:
 def _cooperation(solution: Solution, number: int) -> Fraction:
     """The probability with which an agent cooperates; `number` is from `Plays.number`."""
     return HALF if number < 0 else Fraction(solution.value(number, solution.settles))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the plays that a play depends on.
+
+    Attributes:
+        agent, opponent: whose move against whom.
+        moves: [worlds] whether the agent cooperates.
+        boxes: each [] or <> of its formula -> [worlds] its values.
+    """
+
+    agent: Agent
+    opponent: Agent
+    moves: tuple[bool, ...]
+    boxes: dict[Formula, tuple[bool, ...]]
+
+
+def steps(a: Agent, b: Agent, worlds: int) -> list[Step]:
+    """The fixed point of a play, for checking by hand: all plays that it depends on, with the values of their boxes.
+
+    Raises:
+        GameError: as `play`.
+    """
+    plays = Plays([(a, b), (b, a)])
+    full = (1 << worlds) - 1
+    words, _ = _fixed_point(plays.equations, full)
+    found = []
+    for (agent, opponent), equation, word in zip(plays.pairs, plays.equations, words, strict=True):
+        boxes = {
+            node: _bits(_evaluate(equation._replace(program=_part(equation, place, node)), words, full)[0], worlds)
+            for place, node in enumerate(agent.formula.postfix())
+            if node.op in (Op.BOX, Op.DIAMOND)
+        }
+        found.append(Step(agent, opponent, _bits(word, worlds), boxes))
+    return found
+
+
+def _part(equation: Equation, place: int, node: Formula) -> tuple[int, ...]:
+    """The part of an equation's program that computes the node at a place of the formula's postfix form."""
+    return equation.program[place + 1 - node.size : place + 1]
+
+
+def _bits(word: int, worlds: int) -> tuple[bool, ...]:
+    return tuple(bool(word >> world & 1) for world in range(worlds))
 
 
 @dataclass(frozen=True)

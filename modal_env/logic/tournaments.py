@@ -47,13 +47,6 @@ class Tournament(Tabular):
     def __str__(self) -> str:
         return grid(self.names, self.moves[:MAX_SHOWN])
 
-    def _repr_html_(self) -> str:
-        """The table, for a notebook."""
-        from modal_env.pictures.style import notebook
-        from modal_env.pictures.tables import matrix
-
-        return notebook(matrix("Moves", self.names, self.moves))
-
     def rows(self) -> list[Row]:
         """One row per ordered pair of agents."""
         worlds = self.worlds.tolist()

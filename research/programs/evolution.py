@@ -20,6 +20,8 @@ import typer
 from modal_env import LIBRARY, POST, Agent, ProgramGame, basins, growth, rare_mutations, replicator
 from modal_env.dynamics.basins import Z95, Basins, IntervalEstimate, fates
 from modal_env.dynamics.populations import payoffs_of
+from modal_env.pictures import shares_over_time
+from modal_env.pictures import simplex as simplex_of
 from research.programs import plots
 from research.programs.direct_agents import agent_with, code_of
 from research.tables import Folder, save
@@ -146,13 +148,13 @@ def simplex(game: ProgramGame) -> Figure:
     """Paths of the replicator dynamics from five initial mixes."""
     paths = [replicator(game, start, 600, times=np.linspace(0, 600, 6001).tolist()) for start in (EQUAL, *STARTS)]
     face = ("CooperateBot", "FairBot", "PrudentBot")
-    return plots.simplex(paths, face, marks=MIXES, title="Replicator dynamics, ε = 1/10")
+    return simplex_of(paths, face, marks=MIXES, title="Replicator dynamics, ε = 1/10")
 
 
 def shares(game: ProgramGame) -> Figure:
     """Shares over time from equal shares, with a logarithmic time axis."""
     path = replicator(game, EQUAL, 3e4, times=np.geomspace(0.1, 3e4, 20_000).tolist())
-    return plots.shares_over_time(path, log_time=True, title="Replicator dynamics from equal shares, ε = 1/10")
+    return shares_over_time(path, log_time=True, title="Replicator dynamics from equal shares, ε = 1/10")
 
 
 def basin(found: Sequence[Basins]) -> Figure:
@@ -161,7 +163,7 @@ def basin(found: Sequence[Basins]) -> Figure:
     taken = [one.share("DefectBot") for one in found]
     curves = {"3 ε²": lambda e: 3 * e**2, "best-reply growth: 12 ε² \u2212 21 ε³": lambda e: 12 * e**2 - 21 * e**3}
     title = "Share of uniformly random starts that DefectBot takes over"
-    return plots.basin_over_epsilon(epsilons, taken, power_law(found), curves=curves, title=title)
+    return plots.basin_over_epsilon(epsilons, taken, power_law(found), curves, title)
 
 
 def main(

@@ -26,7 +26,7 @@ from modal_env.best_replies import CALLS
 from modal_env.best_replies.certificates import Range, nonnegative
 from modal_env.games.ordinal_games import RAPOPORT_GUYER, rows_of
 from modal_env.games.payoffs import PayoffTable
-from modal_env.pictures.style import PALETTE
+from modal_env.pictures import PALETTE
 from research.programs.direct_agents import OUTCOMES, agent_with, plays
 from research.programs.robinson_goforth import COMMON_NAMES, place
 from research.programs.table_checker import table_faults

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import track
 
 import modal_env
-from modal_env.pictures.style import PALETTE
+from modal_env.pictures import PALETTE
 from research.tables import Folder, save
 from training.modal import ACTIONS, ModalConfig, ModalResult, train_modal
 from training.modal.mixes import name_of

@@ -17,7 +17,7 @@ from evaluation.report.page import report_page
 from evaluation.report.report_folder import read_study
 from evaluation.tables.rules_text import rules_text
 from modal_env.logic.library import POST
-from modal_env.pictures.style import PALETTE
+from modal_env.pictures import PALETTE
 from tools.browser import Browser, chromium
 from welfare_env import Rules
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sympy import Expr, simplify, sympify
 
 from modal_env.dynamics.replicator import replicator
 from modal_env.games.equilibria import equilibria
@@ -47,11 +48,14 @@ def test_how_many_equilibria_there_are(number: int, prices: tuple) -> None:
 @pytest.mark.parametrize("cost", ["depth", "size", "sum", "worlds"])
 def test_the_good_mix_at_other_costs(cost: str) -> None:
     row = next(line for line in page(EQUILIBRIA).splitlines() if line.startswith(f"| `{cost}` |"))
-    told = [_as_printed(cell.strip()) for cell in row.strip("|").split("|")]
+    told = [cell.strip() for cell in row.strip("|").split("|")]
     good = next(one for one in ranges(POST, cost).families if one.is_point and not one.rows[0].shares[1])
-    shares = [re.sub(r"\((\d* ?eps)\)/", r"\1/", str(share)) for share in good.rows[0].shares if share]
-    assert told[1:3] == [", ".join(shares), str(good.rows[0].value)]
-    assert told[3].split(" = ")[0] == str(good.interval.high).split(" = ")[0]
+    shares = [share.as_expr() for share in good.rows[0].shares if share]
+    assert [simplify(expression(cell) - share) for cell, share in zip(told[1].split(", "), shares, strict=True)] == [
+        0
+    ] * 3
+    assert simplify(expression(told[2]) - good.rows[0].value.as_expr()) == 0
+    assert float(expression(told[3].split(" = ")[0])) == pytest.approx(float(good.interval.high), rel=1e-14)
 
 
 def test_prudentbot_where_the_opponent_s_size_is_the_cost() -> None:
@@ -63,6 +67,7 @@ def test_prudentbot_where_the_opponent_s_size_is_the_cost() -> None:
     assert [family.interval.high for family in worlds] == [Fraction(1, 2)]
 
 
-def _as_printed(cell: str) -> str:
-    """The page's way to write formulas as the package's."""
-    return re.sub(r"√(\d+)", r"sqrt(\1)", re.sub(r"\beps/(\d)", r"1/\1 eps", cell)).replace("²", "^2")
+def expression(cell: str) -> Expr:
+    """A formula as the page prints it."""
+    signs = re.sub(r"√(\d+)", r"sqrt(\1)", cell.replace("²", "**2"))
+    return sympify(re.sub(r"(?<=[\d)]) (?=eps)", "*", signs))

@@ -13,7 +13,7 @@ from modal_env.errors import GameError
 from modal_env.games.costs import COSTS, as_cost
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
 from modal_env.games.game import ProgramGame, meet
-from modal_env.games.payoffs import PRESETS, as_table, read_payoffs
+from modal_env.games.payoffs import PRESETS, as_table
 from modal_env.games.ranges import ranges
 from modal_env.games.survival import survival_range, survives
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, SlipBot
@@ -63,17 +63,6 @@ def test_libraries_in_other_games_have_the_extreme_equilibria_that_gambit_finds(
         assert found == by_gambit([list(line) for line in game.utilities], column)
 
 
-@pytest.mark.parametrize("name", ["stag-hunt", "battle-of-the-sexes", "matching-pennies"])
-def test_ranges_agree_with_equilibria(name: str) -> None:
-    found = ranges(["CB", "DB", "FB"], payoffs=name)
-    for epsilon in (F(0), F(1, 7), F(1, 2), F(3, 4), F(1), *(one for one in found.breakpoints if isinstance(one, F))):
-        equal = equilibria(["CB", "DB", "FB"], epsilon, payoffs=name)
-        assert found.at(epsilon) == equal, epsilon
-        for each in equal:
-            for row, column in product(each.rows, each.columns):
-                assert exploitability(ProgramGame(["CB", "DB", "FB"], epsilon, payoffs=name), row, column) == 0
-
-
 def test_the_games_have_the_equilibria_of_their_classes() -> None:
     """Of the 144 games of named players 18 have no pure equilibrium, 108 one, 18 two; 6 and 6 of them are symmetric."""
     counts = [len(PRESETS[f"rg-{number}"].pure) for number in range(1, 79)]
@@ -88,48 +77,34 @@ def test_a_bimatrix_game_pays_each_seat() -> None:
     assert meet(CooperateBot, DefectBot, payoffs="battle-of-the-sexes").points == (0, 0)
     assert meet(DefectBot, DefectBot, payoffs="battle-of-the-sexes").points == (1, 2)
     assert "column player" in str(game)
-    assert "column player" in game._repr_html_()
 
 
-def test_tables_and_files(tmp_path) -> None:
+def test_tables_and_texts() -> None:
     single = {"CC": 3, "CD": 0, "DC": 2, "DD": 1}
-    assert as_table(single).own == PRESETS["stag-hunt"].own
+    assert as_table(single).own == as_table("CC=3, CD=0, DC=2, DD=1").own == PRESETS["stag-hunt"].own
     pairs = {"CC": (2, 1), "CD": (0, 0), "DC": (0, 0), "DD": (1, 2)}
-    assert (as_table(pairs).own, as_table(pairs).other) == (
-        PRESETS["battle-of-the-sexes"].own, PRESETS["battle-of-the-sexes"].other,
-    )  # fmt: skip
-    path = tmp_path / "game.toml"
-    path.write_text('CC = [2, 1]\nCD = ["1/3", 0]\nDC = [0, 0]\nDD = [1, 2]\n')
-    table = read_payoffs(path)
-    assert table["CD"] == F(1, 3)
-    assert table.turned["DC"] == 0
-    assert table.turned["DD"] == 2
+    assert as_table(pairs) == as_table("CC=2:1,CD=0:0,DC=0:0,DD=1:2") == PRESETS["battle-of-the-sexes"]
+    table = as_table("CC=2:1,CD=1/3:0,DC=0:0,DD=1:2")
+    assert (table["CD"], table.turned["DC"], table.turned["DD"]) == (F(1, 3), 0, 2)
     assert equilibria(["CB", "DB"], 0, payoffs=table)
 
 
 @pytest.mark.parametrize(
     "given",
-    ["no-dilemma", {"CC": 1}, {"CC": (1, 2), "CD": 1, "DC": 2, "DD": 3}, {"CC": (1,), "CD": 1, "DC": 2, "DD": 3}, 3],
+    [
+        "no-dilemma",
+        "CC=1,CD",
+        "CC=1:2:3,CD=0,DC=0,DD=0",
+        {"CC": 1},
+        {"CC": (1, 2), "CD": 1, "DC": 2, "DD": 3},
+        {"CC": (1,), "CD": 1, "DC": 2, "DD": 3},
+        3,
+    ],
     ids=str,
 )
 def test_what_is_no_game_is_told(given: object) -> None:
     with pytest.raises(GameError, match=r"CC|CD|stag-hunt"):
         ProgramGame(POST, 0, payoffs=given)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("text", ["CC = 1", "CC = ", "\xff\x00", "[" * 5000, "CC = " + "1" * 5000])
-def test_a_file_without_payoffs_is_told(tmp_path, text: str) -> None:
-    path = tmp_path / "game.toml"
-    path.write_text(text, "latin-1")
-    with pytest.raises(GameError, match=r"game\.toml"):
-        read_payoffs(path)
-
-
-def test_a_missing_file_is_told(tmp_path) -> None:
-    with pytest.raises(GameError, match=r"no\.toml"):
-        read_payoffs(tmp_path / "no.toml")
-    with pytest.raises(GameError, match="null"):
-        read_payoffs("no\0.toml")
 
 
 def test_symmetric_equilibria_are_of_symmetric_games() -> None:
@@ -145,7 +120,9 @@ def test_survival_in_either_seat() -> None:
     assert found.gain == F(2, 5)  # as the row player it does what the other does, which wins: 1 - 1/10 - 1/2
     found = survives(CooperateBot, agents, [FairBot], 0, payoffs="matching-pennies", against=DefectBot)
     assert found.gain == 1
-    family = next(one for one in ranges(agents, payoffs="battle-of-the-sexes").families if one.rows[0].value(0) == 2)
+    family = next(
+        one for one in ranges(agents, payoffs="battle-of-the-sexes").families if str(one.rows[0].value) == "2"
+    )
     assert survival_range(family, agents, [FairBot], payoffs="battle-of-the-sexes") == (family.interval,)
 
 
@@ -224,19 +201,13 @@ def test_two_players_keep_their_seats() -> None:
     ],
     ids=" ".join,
 )
-def test_every_command_takes_a_game(command: list[str], tmp_path) -> None:
+def test_every_command_takes_a_game(command: list[str]) -> None:
     from typer.testing import CliRunner
 
-    path = tmp_path / "game.toml"
-    path.write_text("CC = 3\nCD = 0\nDC = 2\nDD = 1\n")
-    named, filed = (
-        CliRunner().invoke(app, [*command, *more]) for more in (["--game", "stag-hunt"], ["--payoffs", str(path)])
-    )
-    assert named.exit_code == 0 == filed.exit_code, named.output
+    named, own = (CliRunner().invoke(app, [*command, "--game", game]) for game in ("stag-hunt", "CC=3,CD=0,DC=2,DD=4"))
+    assert named.exit_code == 0 == own.exit_code, named.output
     assert "stag-hunt" in named.output
-    assert "CC 3" in filed.output
-    both = CliRunner().invoke(app, [*command, "--game", "chicken", "--payoffs", str(path)])
-    assert both.exit_code == 2
+    assert "CC 3" in " ".join(own.output.split())
 
 
 def test_the_library_s_symmetric_equilibria_merge_equal_rows() -> None:

@@ -110,6 +110,13 @@ def test_ranges_of_games_with_copies(more: list) -> None:
         assert agrees(found, epsilon, equilibria([*POST, *more], epsilon)), epsilon
 
 
+@pytest.mark.parametrize("name", ["stag-hunt", "battle-of-the-sexes", "matching-pennies"])
+def test_ranges_of_other_games(name: str) -> None:
+    found = ranges(["CB", "DB", "FB"], payoffs=name)
+    for epsilon in (F(0), F(1, 7), F(1, 2), F(3, 4), F(1), *(one for one in found.breakpoints if isinstance(one, F))):
+        assert agrees(found, epsilon, equilibria(["CB", "DB", "FB"], epsilon, payoffs=name)), epsilon
+
+
 def test_at_no_epsilon_does_a_single_choice_change() -> None:
     assert ranges(["CB"]).breakpoints == ranges(["CB", "DB"]).breakpoints == ()
     assert [str(family) for family in ranges(["CB"]).families] == ["both CooperateBot; paid 2; for eps >= 0"]
