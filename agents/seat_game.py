@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import welfare_env
 from agents.lm.errors import ConfigError
-from agents.lm.player import is_asked
+from agents.lm.player.policy import is_asked
 from agents.lm.prompts.building import build, news
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.policy import Policy

@@ -1,9 +1,9 @@
 """Language models as players: clients, prompts, and the parsing of replies.
 
-`agents.lm.player` is the policy, `player_settings` its options, and `programs` the same for `modal_env`;
-`agents.asking` drives its turns, `ledger` counts its calls, and `transcript` records them. `own_models` adapts your own
-models, `checking` tests a server before a run, and `projection` estimates what a game costs. Subpackages:
+`agents.asking` drives a player's turns, `own_models` adapts your own models, and `checking` tests a server before a
+run. Subpackages:
 
+    player/   the policy, its account of calls, and what a game costs
     models/   the models: providers' SDKs, scripted models, cached replies; retries, limits, prices, budgets
     prompts/  the prompts
     reading/  the parsing of replies
@@ -26,7 +26,7 @@ _HOMES = {
     **dict.fromkeys(("LMError", "ModelError", "PromptError", "StoppedError"), "errors"),
     "Budget": "models.budget",
     **dict.fromkeys(("AskingPolicy", "Question"), "agents.asking"),
-    "LMPolicy": "player",
+    "LMPolicy": "player.policy",
     "OwnModel": "own_models",
     "SharedModels": "models.shared_models",
     "StubServer": "stub",

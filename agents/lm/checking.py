@@ -26,7 +26,7 @@ from welfare_env import Game, Rules
 
 if TYPE_CHECKING:
     from agents.lm.models.protocol import Model
-    from agents.lm.player import LMPolicy
+    from agents.lm.player.policy import LMPolicy
     from welfare_env.game.view import View
 
 MOVEMENT_PHASES = 2  # of a year

@@ -194,7 +194,7 @@ class LanguageModel(Keyed):
 
 
 def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
-    from agents.lm.player import make_player
+    from agents.lm.player.policy import make_player
 
     return make_player(name, models, **options)
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 import agents
 from agents.lm.checking import Finding, as_dicts, check_model
-from agents.lm.player import language_models
+from agents.lm.player.policy import language_models
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json
 from agents.runtime.tables import print_tables

@@ -233,7 +233,7 @@ def _can_ask(policies: Iterable[Spec], runner: Runner, models: SharedModels) -> 
         CacheError: the cache file cannot be used.
     """
     from agents.lm.errors import ConfigError
-    from agents.lm.player import check_ready
+    from agents.lm.player.policy import check_ready
 
     replies = 0 if models.cache is None else models.cache.count()
     players = [runner.sample(policy) for policy in policies if policy.models]
@@ -251,8 +251,8 @@ def _can_ask(policies: Iterable[Spec], runner: Runner, models: SharedModels) -> 
 def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], runner: Runner, total: int) -> None:
     """Print the minimum projected usage of each language model on stderr, before the first game."""
     from agents.lm.errors import PromptError
-    from agents.lm.player import language_models
-    from agents.lm.projection import Projection
+    from agents.lm.player.policy import language_models
+    from agents.lm.player.projection import Projection
 
     players = [player for policy in policies if policy.models for player in language_models(runner.sample(policy))]
     found: dict[tuple[str, Rules], Projection] = {}

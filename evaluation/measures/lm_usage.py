@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from agents.lm.ledger import EMPTY_NOTE
-from agents.lm.transcript import without_texts as bare_reply
+from agents.lm.player.ledger import EMPTY_NOTE
+from agents.lm.player.transcript import without_texts as bare_reply
 
 if TYPE_CHECKING:
     from agents.lm.models import Usage
-    from agents.lm.projection import Projection
+    from agents.lm.player.projection import Projection
 
 
 @dataclass(frozen=True)

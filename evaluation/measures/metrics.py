@@ -380,7 +380,7 @@ def _legal_rates(record: Record) -> Iterator[float]:
 
 
 def _turns(record: Record) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The turns of language models: (player, entry of `agents.lm.ledger.Ledger`)."""
+    """The turns of language models: (player, entry of `agents.lm.player.ledger.Ledger`)."""
     for player, models in _facts(record).get("language_models", {}).items():
         yield from ((player, turn) for model in models for turn in model["turns"])
 

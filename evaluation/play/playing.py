@@ -157,7 +157,7 @@ class Seats:
         """The policies with awaitable actions (those with language models)."""
         if not self.asks:
             return {}
-        from agents.lm.player import language_models
+        from agents.lm.player.policy import language_models
 
         return {
             agent: policy
@@ -249,7 +249,7 @@ def _ask_language_models(specs: Collection[Spec], made: Iterable[Policy]) -> boo
     """Whether a policy is or contains a language model; unnamed policies are inspected."""
     if all(spec.is_named for spec in specs) or any(spec.models for spec in specs):
         return any(spec.models for spec in specs)
-    from agents.lm.player import language_models
+    from agents.lm.player.policy import language_models
 
     return any(True for policy in made for _ in language_models(policy))
 
@@ -298,8 +298,8 @@ def conversation(policies: Policies) -> dict[str, Any]:
     "language_models": player -> list with an entry per model (`LMPolicy.to_dict`); "replies": player -> numbers of
     requested and of parsed replies.
     """
-    from agents.lm.ledger import reply_counts
-    from agents.lm.player import language_models
+    from agents.lm.player.ledger import reply_counts
+    from agents.lm.player.policy import language_models
 
     found = {player: list(language_models(policy)) for player, policy in policies.items()}
     playing = {player: models for player, models in found.items() if models}

@@ -15,11 +15,11 @@ from typing import Any
 from agents.lm.errors import ModelError
 from agents.lm.models.cache import read_outcome
 from agents.lm.models.protocol import Reply
+from agents.lm.player.transcript import KeptQuestion, questions
 from agents.lm.reading.fields import is_cut_off, read_fields, texts_of
 from agents.lm.reading.issues import without_surrogates
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.repair import Object
-from agents.lm.transcript import KeptQuestion, questions
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import LMUsage, answering, share_of_schema, usage_by_seat
 from evaluation.play.stored_games import played, seats
@@ -39,7 +39,7 @@ class TranscriptRequest:
 
     Attributes:
         player, policy, part: the player, the spec of its policy, and "profile" or "deviator".
-        where: "kind", "phase" and "round", as `agents.lm.transcript.KeptQuestion.where`.
+        where: "kind", "phase" and "round", as `agents.lm.player.transcript.KeptQuestion.where`.
         model: the name of the model.
         answered_by: the model name reported by the server; "" if unknown.
         form: remarks on the reply's format: "of its schema", "not of its schema", "repaired"; () for none.

@@ -203,7 +203,7 @@ def _language_models(settings: TableSettings, tokens: int | None, dollars: float
     from agents.lm.models.budget import Budget
     from agents.lm.models.cache import ResponseCache
     from agents.lm.models.shared_models import SharedModels
-    from agents.lm.player import check_ready
+    from agents.lm.player.policy import check_ready
 
     cache = ResponseCache(REPLIES)
     models = SharedModels(cache, Budget(tokens, dollars))

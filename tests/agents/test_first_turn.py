@@ -6,7 +6,7 @@ import agents
 import modal_env
 import welfare_env
 from agents.lm.models.scripted import ScriptedModel
-from agents.lm.player import LMPolicy
+from agents.lm.player.policy import LMPolicy
 from welfare_env.errors import ActionError
 
 MODAL = {"program": "program:FairBot", "mix": "mix:FairBot=1", "best-reply": "best-reply:to=program:FairBot"}

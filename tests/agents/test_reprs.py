@@ -8,7 +8,7 @@ import agents
 import modal_env
 import welfare_env
 from agents.lm.models.scripted import ScriptedModel
-from agents.lm.player import LMPolicy
+from agents.lm.player.policy import LMPolicy
 
 SHOWN = {
     "hold": "HoldPolicy()",

@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from agents.lm import transcript as transcript_module
 from agents.lm.errors import ModelError
 from agents.lm.models import Reply, Request, ScriptedModel
 from agents.lm.models.protocol import Usage
 from agents.lm.models.shared_models import SharedModels
+from agents.lm.player import transcript as transcript_module
+from agents.lm.player.transcript import questions
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
-from agents.lm.transcript import questions
 from evaluation import EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts, without_transcripts

@@ -11,7 +11,7 @@ import welfare_env
 from agents.lm import LMPolicy, ScriptedModel
 from agents.lm.errors import ModelError, PromptError
 from agents.lm.models import Request
-from agents.lm.player_settings import Style
+from agents.lm.player.settings import Style
 from agents.lm.prompts import build
 from agents.lm.prompts.building import LONGEST_JOURNAL, Draft
 from agents.lm.prompts.describe import adjacency_section, nearest_section, threats_section

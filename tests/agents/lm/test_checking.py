@@ -14,7 +14,7 @@ from agents.lm.checking import Finding, check_model, questions_of_a_game, views
 from agents.lm.models import OpenAIModel
 from agents.lm.models.providers.grammars import PROBE, SECRET
 from agents.lm.models.providers.remote_model import is_same_model
-from agents.lm.player import LMPolicy
+from agents.lm.player.policy import LMPolicy
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import wire

@@ -10,7 +10,7 @@ import pytest
 
 from agents import DumbBotPolicy
 from agents.lm import LMPolicy, ScriptedModel
-from agents.lm.player_settings import SCHEMAS
+from agents.lm.player.settings import SCHEMAS
 from agents.lm.prompts import Flavour, build
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, PLAIN, Ablation, Addition, parts_text
 from agents.lm.reading.obeying import obeys

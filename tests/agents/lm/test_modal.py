@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import modal_env
-from agents.lm.programs import COSTS, program_prompt, program_schema, read_program
+from agents.lm.player.programs import COSTS, program_prompt, program_schema, read_program
 from modal_env import FairBot
 from modal_env.envs.action_modes import find
 from modal_env.games import game

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import welfare_env
 from agents import make
-from agents.lm.player_settings import SCHEMAS
+from agents.lm.player.settings import SCHEMAS
 from agents.lm.prompts import build
 from agents.lm.reading.grammar import gbnf
 from agents.lm.reading.obeying import obeys

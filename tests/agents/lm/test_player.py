@@ -10,8 +10,8 @@ import modal_env
 import welfare_env
 from agents.lm.errors import BudgetError, ConfigError, ModelError, PromptError
 from agents.lm.models import Reply, ScriptedModel, Usage
-from agents.lm.player import LMPolicy, language_models
-from agents.lm.player_settings import Style
+from agents.lm.player.policy import LMPolicy, language_models
+from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.parts import Ablation
 from agents.lm.stub.replies import stub_reply

@@ -6,8 +6,8 @@ import agents
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.shared_models import SharedModels, default_models
-from agents.lm.player import LMPolicy
-from agents.lm.player_settings import Style
+from agents.lm.player.policy import LMPolicy
+from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.parts import Ablation, Addition
 from welfare_env import UnknownAgentError

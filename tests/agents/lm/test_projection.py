@@ -9,8 +9,8 @@ import agents
 from agents.lm.checking import questions_of_a_game
 from agents.lm.models import OpenAIModel
 from agents.lm.models.prices import Price
-from agents.lm.player import LMPolicy, make_player
-from agents.lm.projection import Projection, least_usage
+from agents.lm.player.policy import LMPolicy, make_player
+from agents.lm.player.projection import Projection
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import projection_table
 from evaluation.play.game_spec import GameSpec
@@ -21,7 +21,8 @@ from welfare_env import Rules, load_board
 @pytest.mark.parametrize("message_rounds", [0, 1])
 def test_a_game_uses_at_least_as_much(message_rounds: int) -> None:
     rules = Rules(years=1, message_rounds=message_rounds)
-    number, usage = least_usage(make_player("scripted/stub"), rules)
+    found = Projection.of(make_player("scripted/stub"), rules)
+    number, usage = found.questions, found.usage
     spec = agents.specs.read("lm:scripted/stub")
     seats = tuple((power, spec) for power in load_board("standard").powers)
     record = play_game(GameSpec(seats, 0, rules, "standard", "fast", simultaneous=True))
@@ -34,7 +35,7 @@ def test_a_game_uses_at_least_as_much(message_rounds: int) -> None:
 
 def test_dollars_are_those_of_the_price(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    one = least_usage(priced(2.0), Rules(years=1))[1]
+    one = Projection.of(priced(2.0), Rules(years=1)).usage
     assert one.dollars == pytest.approx(2.0 * one.input_tokens / 1e6)
     twice = Projection.of(priced(2.0), Rules(years=1)).times(2)
     assert twice.usage.dollars == pytest.approx(2 * one.dollars)
@@ -63,7 +64,7 @@ def priced(dollars: float) -> LMPolicy:
 
 def test_longer_games_cost_more() -> None:
     player = make_player("scripted/stub")
-    tokens = [least_usage(player, Rules(years=years))[1].input_tokens for years in (1, 10)]
+    tokens = [Projection.of(player, Rules(years=years)).usage.input_tokens for years in (1, 10)]
     assert tokens[1] > 9 * tokens[0]
 
 

@@ -8,7 +8,7 @@ import agents
 from agents.lm import LMPolicy, ModelError, ScriptedModel
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Request
-from agents.lm.player_settings import Style
+from agents.lm.player.settings import Style
 from agents.lm.prompts.building import LONGEST_NOTE
 from welfare_env import Game, Rules
 from welfare_env.errors import UnknownAgentError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import modal_env
-from agents.lm.programs import read_program
+from agents.lm.player.programs import read_program
 from agents.lm.reading.parsing import Parsed, parse
 from agents.lm.reading.repair import MAX_REPLY
 from agents.lm.reading.thinking import MAX_THOUGHT, without_thinking

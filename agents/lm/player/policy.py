@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from agents.asking import AskingPolicy
 from agents.lm.errors import ConfigError, ModelError
-from agents.lm.ledger import Ledger
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.protocol import Model, Request
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import usual_tokens
 from agents.lm.models.shared_models import SharedModels, default_models
-from agents.lm.player_settings import SCHEMAS, Style
-from agents.lm.programs import ProgramWriter
+from agents.lm.player.ledger import Ledger
+from agents.lm.player.programs import ProgramWriter
+from agents.lm.player.settings import SCHEMAS, Style
 from agents.lm.prompts.building import LONGEST_JOURNAL, Draft, build, rewrite, summarise
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition, parse_parts
 from agents.lm.prompts.wording import Flavour

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from agents.asking import Question
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
+from agents.lm.player.transcript import Transcript
 from agents.lm.reading.obeying import obeys
-from agents.lm.transcript import Transcript
 
 if TYPE_CHECKING:
     from agents.asking import Asking

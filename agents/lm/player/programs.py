@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.lm.errors import ModelError
-from agents.lm.ledger import Ledger
 from agents.lm.models.protocol import Block, Model, Request
-from agents.lm.player_settings import Style
+from agents.lm.player.ledger import Ledger
+from agents.lm.player.settings import Style
 from agents.lm.prompts.building import Prompt
 from agents.lm.reading.fields import is_cut_off, joined_texts, read_fields
 from agents.lm.reading.issues import ParseIssue, is_in_form
