@@ -84,7 +84,7 @@ MAY_IMPORT_ROOMS: dict[str, set[str]] = {
     "welfare_env/engine": {"welfare_env/board"},
     "welfare_env/render": {"welfare_env/board"},
     "welfare_env/game": {"welfare_env/board", "welfare_env/engine", "welfare_env/render"},
-    "welfare_env/imports": {"welfare_env/board", "welfare_env/game"},
+    "welfare_env/imports": {"welfare_env/board", "welfare_env/game", "welfare_env/render"},
     "welfare_env/envs": {"welfare_env/board", "welfare_env/engine", "welfare_env/game", "welfare_env/render"},
     "modal_env/logic": set(),
     "modal_env/games": {"modal_env/logic"},

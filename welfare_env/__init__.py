@@ -188,7 +188,8 @@ def import_game(
     """Read a game saved by another program and replay it under the standard rules; every position must match.
 
     Args:
-        path: a JSON file of the `diplomacy` package (or JSON Lines, one game per line), AI_Diplomacy or webDiplomacy.
+        path: a JSON file of the `diplomacy` package (or JSON Lines, one game per line), dipcc, AI_Diplomacy or
+            webDiplomacy.
         number: which game of a JSON Lines file, from 1.
         until: stop in this phase, such as "F1903M", e.g. where the other program adjudicated differently.
         messages: for webDiplomacy: the file messages.json of the same game.

@@ -208,7 +208,7 @@ def import_command(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A game of the diplomacy package, AI_Diplomacy (lmvsgame.json) or webDiplomacy (history.json)."
+            help="A game of the diplomacy package, dipcc, AI_Diplomacy (lmvsgame.json) or webDiplomacy (history.json)."
         ),
     ],
     out: Annotated[

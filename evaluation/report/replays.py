@@ -57,7 +57,8 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
     """
     record = game.record()
     try:
-        players = _players(game, facts.get("players", {}))
+        imported = facts.get("imported", {})
+        players = _players(game, facts.get("players", imported.get("players", {})))
         short = policy_names(players.values())
         names = {power: short[policy] for power, policy in players.items()}
         recorded = _recorded_deviators(facts)
@@ -69,7 +70,10 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
             names=names,
             deviators=deviators,
             promises=[_marked(promise) for promise in found],
-            reasoning=list(_reasoning(facts.get("language_models", {}))),
+            reasoning=[
+                *_reasoning(facts.get("language_models", {})),
+                *_imported_reasoning(imported.get("reasoning", ())),
+            ],
             events=[*_stages(game, players, names), *_broken(found), *_stabs(record["phases"], found)],
             measures=dict(_measures(record, deviators, found)),
             explanations=EXPLANATIONS,
@@ -130,6 +134,12 @@ def _reasoning(language_models: Mapping[str, Any]) -> Iterator[Reasoning]:
             for turn in model["turns"]:
                 if turn["reasoning"]:
                     yield Reasoning(str(turn["phase"]), int(turn["round"]), player, str(turn["reasoning"]))
+
+
+def _imported_reasoning(turns: Iterable[Mapping[str, Any]]) -> Iterator[Reasoning]:
+    """The reasoning in a game of another program."""
+    for turn in turns:
+        yield Reasoning(str(turn["phase"]), int(turn["round"]), str(turn["player"]), str(turn["text"]))
 
 
 def _broken(found: Iterable[Promise]) -> Iterator[Event]:

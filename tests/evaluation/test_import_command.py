@@ -62,12 +62,21 @@ def test_errors_name_options_that_work(saved, tmp_path):
     game = json.loads(saved.read_text(encoding="utf-8"))
     Path("two.json").write_text(f"{json.dumps(game)}\n{json.dumps(game)}", encoding="utf-8")
     assert "give --game 1 to 2" in run("import", "two.json").output
-    for number, told in ((1, "after S1901M, units of FRANCE"), (2, "--until F1901M imports the phases before that")):
+    for number, told in ((1, "FRANCE A BUR in the file"), (2, "--until F1901M")):
         wrong = json.loads(json.dumps(game))
         wrong["phases"][number]["state"]["units"]["FRANCE"][0] = "A BUR"
         Path("wrong.json").write_text(json.dumps(wrong), encoding="utf-8")
         assert told in run("import", "wrong.json").output
     assert "S1901M to S1901M" in run("import", "wrong.json", "--until", "F1901M").output
+
+
+def test_the_replay_shows_what_agents_thought(saved, tmp_path):
+    game = json.loads(saved.read_text(encoding="utf-8"))
+    game["phases"][0]["state_agents"] = {"FRANCE": {"model_id": "a-model", "full_private_diary": ["I trust nobody."]}}
+    saved.write_text(json.dumps(game), encoding="utf-8")
+    assert "FRANCE: a-model" in run("import", "game.json").output
+    assert run("replay", "game-imported.json", "-o", "game.html").exit_code == 0
+    assert "I trust nobody." in (tmp_path / "game.html").read_text(encoding="utf-8")
 
 
 def test_errors_are_one_line(saved):

@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from welfare_env.board.maps import is_known, map_digest
 from welfare_env.checks import quoted
@@ -203,11 +203,12 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     return record
 
 
-def read_content(path: str | os.PathLike[str]) -> str:
-    """The text of a file that may be a saved game.
+@contextlib.contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file that may contain saved games, to be read within the block.
 
     Raises:
-        RecordError: the file is missing, not a regular file, too large, or not text.
+        RecordError: the file is missing, not a regular file, or (within the block) not text.
     """
     source = _path(path)
     name = repr(str(source))[:300]
@@ -215,12 +216,23 @@ def read_content(path: str | os.PathLike[str]) -> str:
         if source.exists() and not source.is_file():  # checked before opening: a pipe would wait for a writer
             raise RecordError(f"cannot read {name}: it is not a regular file")
         with source.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise RecordError(f"{name} has more than {LARGEST_FILE} bytes: no saved game is that large")
-        return content.decode()
+            yield file
     except (OSError, UnicodeError) as error:
         raise RecordError(f"cannot read {name}: {_reason(error)}") from error
+
+
+def read_content(path: str | os.PathLike[str]) -> str:
+    """The text of a file that may be a saved game.
+
+    Raises:
+        RecordError: the file is missing, not a regular file, too large, or not text.
+    """
+    with opened(path) as file:
+        content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            name = repr(str(path))[:300]
+            raise RecordError(f"{name} has more than {LARGEST_FILE} bytes: no saved game is that large")
+        return content.decode()
 
 
 # Replaying a record.

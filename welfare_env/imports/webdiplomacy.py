@@ -73,7 +73,7 @@ def _phase(phase: dict[str, Any], spoken: dict[str, list[ForeignMessage]]) -> Fo
     return ForeignPhase(
         name=name,
         units=units,
-        centers=_centers(phase),
+        centers=_centers(phase) if name else None,  # after the end the site repeats those before the last phase
         orders=_orders(phase, [text for texts in units.values() for text in texts]),
         messages=[*map(_message, phase.get("messages") or ()), *spoken.get(name, ())],
     )
@@ -111,7 +111,7 @@ def _is_true(value: Any) -> bool:
 
 def _type(unit: dict[str, Any], *keys: str) -> str:
     """A or F."""
-    kind = next(unit[key] for key in keys if unit.get(key))
+    kind = next((unit[key] for key in keys if unit.get(key)), None)
     if kind not in ("Army", "Fleet"):
         raise RecordError(f"{quoted(kind)}: expected 'Army' or 'Fleet'")
     return str(kind)[0]
@@ -135,19 +135,21 @@ def _centers(phase: dict[str, Any]) -> dict[str, list[str]]:
 
 def _orders(phase: dict[str, Any], units: Iterable[str]) -> dict[str, list[str]]:
     types = {unit.lstrip("*")[2:5]: unit.lstrip("*")[0] for unit in units}
+    convoyed = {(one["fromTerrID"], one["toTerrID"]) for one in phase["orders"] if one["type"] == "Convoy"}
     found: dict[str, list[str]] = {}
     for order in phase["orders"]:
-        text = _order(order, types)
+        text = _order(order, types, convoyed)
         if text:
             found.setdefault(_country(order), []).append(text)
     return found
 
 
-def _order(order: dict[str, Any], types: dict[str, str]) -> str:
+def _order(order: dict[str, Any], types: dict[str, str], convoyed: set[tuple[Any, Any]]) -> str:
     """An order as text; "" for a waived build.
 
     Args:
         types: province -> type of the unit there; in a retreat phase, of the last of two.
+        convoyed: the moves that some fleet convoys; without one, the site ignores that a move is by convoy.
     """
     kind = order["type"]
     if kind == "Wait":
@@ -160,7 +162,8 @@ def _order(order: dict[str, Any], types: dict[str, str]) -> str:
         return f"{unit} {kind[0]}"
     target = _territory(order["toTerrID"])
     if kind == "Move":
-        return f"{unit} - {target}{' VIA' if _is_true(order.get('viaConvoy')) else ''}"
+        is_via = _is_true(order.get("viaConvoy")) and (order["terrID"], order["toTerrID"]) in convoyed
+        return f"{unit} - {target}{' VIA' if is_via else ''}"
     if kind in ("Retreat", "Support hold"):
         return f"{unit} R {target}" if kind == "Retreat" else f"{unit} S {types.get(target[:3], '')} {target}"
     if kind not in ("Support move", "Convoy"):

@@ -1,0 +1,390 @@
+"""What other programs write that our games do not have: small files in their forms."""
+
+import contextlib
+import io
+import json
+import re
+
+import diplomacy
+import numpy as np
+import pytest
+from diplomacy.utils.export import to_saved_game_format
+
+from tests.welfare_env.test_imports import HISTORY, NUMBERS, site_phase
+from welfare_env import Game, errors, import_game
+from welfare_env.game.record import save_record
+from welfare_env.imports import files
+from welfare_env.render.replay.annotations import Reasoning
+
+POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+
+
+def written(folder, value, name="game.json"):
+    path = folder / name
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def of_dipcc(*phases):
+    """A game as dipcc writes it; its phases are names, units, centers, orders and messages, of some powers."""
+    return {
+        "id": "zHJ",
+        "is_full_press": True,
+        "map": "standard",
+        "phases": [
+            {
+                "logs": [],
+                "messages": [
+                    {"sender": sender, "recipient": to, "message": text, "phase": name, "time_sent": number}
+                    for number, (sender, to, text) in enumerate(messages)
+                ],
+                "name": name,
+                "orders": {power: orders.get(power, []) for power in POWERS},
+                "results": {},
+                "state": {
+                    "name": name,
+                    "units": {power: units.get(power, []) for power in POWERS},
+                    "centers": centers,
+                    "retreats": {},
+                },
+            }
+            for name, units, centers, orders, messages in phases
+        ],
+        "scoring_system": "sum_of_squares",
+        "version": "1.0",
+    }
+
+
+def of_the_site(saved):
+    """The same game as the site writes it."""
+    game = diplomacy.Game()
+    return {"gameID": 7, "variantID": 1, "phases": [site_phase(phase, game) for phase in saved["phases"]]}
+
+
+def assert_same_end(found, saved, folder):
+    """The imported game, saved and loaded, ends with the file's centers."""
+    save_record(found.record(), folder / "ours.json")
+    ours, theirs = Game.load(folder / "ours.json").centers, saved["phases"][-1]["state"]["centers"]
+    assert {power: sorted(ours[power]) for power in POWERS} == {
+        power: sorted(theirs.get(power) or ()) for power in POWERS
+    }
+
+
+# France takes Portugal; the army there cannot retreat, since Spain is occupied.
+TRAPPING = {"FRANCE": ["F MAO - POR", "A SPA S F MAO - POR"], "GERMANY": ["A POR H"]}
+BEFORE = {"FRANCE": ["F MAO", "A SPA"], "GERMANY": ["A POR"]}
+CENTERS = {"FRANCE": ["SPA"], "GERMANY": ["POR", "BER"]}
+AFTER = {"FRANCE": ["F POR", "A SPA"], "GERMANY": []}
+CAPTURED = {"FRANCE": ["SPA", "POR"], "GERMANY": ["BER"]}
+
+
+def trapped(season, after, others=None, retreat=()):
+    """A game with Retreats for a unit that cannot retreat, and perhaps for others that can."""
+    more, ordered, moved = others or ({}, {}, {})
+    both = [
+        {power: [*one.get(power, ()), *other.get(power, ())] for power in (*one, *other)}
+        for one, other in ((BEFORE, more), (TRAPPING, ordered), ({**AFTER, "GERMANY": ["*A POR"]}, moved))
+    ]
+    end = {**AFTER, **{power: [*AFTER[power], *moved[power]] for power in moved if power == "FRANCE"}}
+    end["GERMANY"] = [f"A {text[-3:]}" for text in retreat]
+    name, centers = after
+    return of_dipcc(
+        (f"{season}1901M", both[0], CENTERS, both[1], [("GERMANY", "ALL", "Help!"), ("FRANCE", "GERMANY", "No.")]),
+        (f"{season}1901R", both[2], CENTERS, {"GERMANY": ["A POR D", *retreat]}, [("GERMANY", "ALL", "Ouch.")]),
+        (name, end, centers, {}, []),
+    )
+
+
+BURGUNDY = (
+    {"FRANCE": ["A PAR", "A MAR"], "GERMANY": ["A BUR"]},
+    {"FRANCE": ["A PAR - BUR", "A MAR S A PAR - BUR"], "GERMANY": []},
+    {"FRANCE": ["A BUR", "A MAR"], "GERMANY": ["*A BUR"]},
+)
+
+
+@pytest.mark.parametrize(
+    ("saved", "played"),
+    [
+        (trapped("S", ("F1901M", CENTERS)), ["S1901M", "F1901M"]),
+        (trapped("F", ("W1901A", CAPTURED)), ["F1901M", "W1901A"]),
+        (trapped("S", ("F1901M", CENTERS), BURGUNDY, ("A BUR R MUN",)), ["S1901M", "S1901R", "F1901M"]),
+    ],
+)
+def test_retreats_of_units_that_cannot_retreat(tmp_path, saved, played):
+    theirs = import_game(written(tmp_path, of_the_site(saved), "history.json"))
+    assert [phase["name"] for phase in theirs.record()["phases"]] == played
+    assert_same_end(theirs, saved, tmp_path)
+    found = import_game(written(tmp_path, saved))
+    assert [phase["name"] for phase in found.record()["phases"]] == played
+    assert found.game.pending_void == {}
+    assert [record.void for record in found.game.history] == [{}] * (len(played) - 1)
+    assert [(each.recipient, each.text) for each in found.game.history[0].messages] == [
+        ("GLOBAL", "Help!"), ("GERMANY", "No."),
+    ]  # fmt: skip
+    assert any(note.startswith("1 dislodged units that cannot retreat") for note in found.notes)
+    assert any(note.startswith("1 messages left out") for note in found.notes)
+    assert_same_end(found, saved, tmp_path)
+
+
+def test_a_dislodged_unit_that_our_rules_let_stand_is_a_difference(tmp_path):
+    saved = trapped("S", ("F1901M", CENTERS))
+    saved["phases"][1]["state"]["units"]["FRANCE"] = ["F POR", "*A SPA"]
+    with pytest.raises(errors.RecordError, match=r"\*A SPA"):
+        import_game(written(tmp_path, saved))
+
+
+def test_in_retreats_that_we_skip_centers_are_still_those_before_the_move(tmp_path):
+    saved = trapped("F", ("W1901A", CAPTURED))
+    saved["phases"][1]["state"]["centers"] = CAPTURED
+    with pytest.raises(errors.RecordError, match=r"centers differ.*POR"):
+        import_game(written(tmp_path, saved))
+
+
+def test_until_a_phase_that_our_rules_skip(tmp_path):
+    with pytest.raises(errors.RecordError, match=r"S1901R.*F1901M follows"):
+        import_game(written(tmp_path, trapped("S", ("F1901M", CENTERS))), until="S1901R")
+
+
+def package_game(phase="S1901M"):
+    with contextlib.redirect_stdout(io.StringIO()):
+        game = diplomacy.Game()
+    game.set_current_phase(phase)
+    return game
+
+
+@pytest.mark.parametrize("orders", [["A PAR - PIC"], ["A PAR - PIC", "A MAR - SPA"]])
+def test_the_package_ends_its_hundredth_year_in_an_empty_winter(tmp_path, orders):
+    """Whether there is something to adjust or not; AI_Diplomacy's games of a hundred years end like this."""
+    theirs = package_game("F2000M")
+    theirs.set_orders("FRANCE", orders)
+    theirs.process()
+    saved = to_saved_game_format(theirs)
+    assert [phase["name"] for phase in saved["phases"]] == ["F2000M", "W2000A", "COMPLETED"]
+    found = import_game(written(tmp_path, saved))
+    assert found.game.units["FRANCE"] == tuple(saved["phases"][-1]["state"]["units"]["FRANCE"])
+    assert_same_end(found, saved, tmp_path)
+
+
+def test_a_winter_that_the_file_leaves_out_is_played_without_orders(tmp_path):
+    """France may build, but its Winter is not in the file; the site leaves out phases without orders."""
+    after = {"FRANCE": ["F POR", "A SPA"]}
+    centers = {"FRANCE": ["SPA", "PAR"]}, {"FRANCE": ["SPA", "PAR", "POR"]}
+    saved = of_dipcc(
+        ("F1901M", {"FRANCE": ["F MAO", "A SPA"]}, centers[0], {"FRANCE": ["F MAO - POR"]}, []),
+        ("S1902M", after, centers[1], {}, []),
+    )
+    for name, file in (("game.json", saved), ("history.json", of_the_site(saved))):
+        found = import_game(written(tmp_path, file, name))
+        assert [phase["name"] for phase in found.record()["phases"]] == ["F1901M", "W1901A", "S1902M"]
+        assert_same_end(found, saved, tmp_path)
+    saved["phases"][1]["state"]["units"]["FRANCE"] = [*after["FRANCE"], "A PAR"]
+    with pytest.raises(errors.RecordError, match=r"S1902M.*A PAR"):
+        import_game(written(tmp_path, saved))
+
+
+def test_after_the_end_the_site_repeats_the_centers_before_the_last_move(tmp_path):
+    saved = trapped("F", ("W1901A", CAPTURED))
+    ended = of_the_site(saved)
+    ended["phases"][-1] |= {"phase": "Finished", "centers": ended["phases"][0]["centers"]}
+    found = import_game(written(tmp_path, ended))
+    assert found.game.phase == "W1901A"
+    assert_same_end(found, saved, tmp_path)
+
+
+def test_on_the_site_an_army_walks_if_no_fleet_convoys_it(tmp_path):
+    ordered = {"RUSSIA": ["A SEV - RUM VIA"]}
+    saved = of_the_site(of_dipcc(
+        ("S1901M", {"RUSSIA": ["A SEV"]}, {}, ordered, []), ("F1901M", {"RUSSIA": ["A RUM"]}, {}, {}, []),
+    ))  # fmt: skip
+    order = {"countryID": NUMBERS["power_to_ix"]["RUSSIA"], "terrID": NUMBERS["loc_to_ix"]["SEV"], "type": "Move"}
+    order |= {"unitType": "Army", "toTerrID": NUMBERS["loc_to_ix"]["RUM"], "fromTerrID": None, "viaConvoy": True}
+    saved["phases"][0]["orders"] = [order]
+    assert import_game(written(tmp_path, saved)).game.units["RUSSIA"] == ("A RUM",)
+
+
+def test_an_army_that_can_walk_does_unless_its_order_says_via(tmp_path):
+    """The site and dipcc follow the order: without VIA these two bounce, though the army's own fleet convoys it."""
+    units = {"TURKEY": ["A CON", "F AEG"], "RUSSIA": ["F BUL/EC"]}
+    orders = {"TURKEY": ["A CON - BUL", "F AEG C A CON - BUL"], "RUSSIA": ["F BUL/EC - CON"]}
+    saved = of_dipcc(("S1901M", units, {"TURKEY": ["CON"]}, orders, []), ("F1901M", units, {"TURKEY": ["CON"]}, {}, []))
+    found = import_game(written(tmp_path, saved))
+    assert found.notes == ("1 convoys of armies that walk, shown as holds",)
+    swapped = {"TURKEY": ["A BUL", "F AEG"], "RUSSIA": ["F CON"]}
+    orders["TURKEY"][0] += " VIA"
+    saved = of_dipcc(
+        ("S1901M", units, {"TURKEY": ["CON"]}, orders, []), ("F1901M", swapped, {"TURKEY": ["CON"]}, {}, [])
+    )
+    assert import_game(written(tmp_path, saved)).notes == ()
+
+
+# Files that do not follow from their orders.
+
+
+def wrong(tmp_path, name, units, orders, after=None):
+    """The error of a game whose second phase has a unit more than the orders explain."""
+    following = {"S1901M": "F1901M", "S1901R": "F1901M", "W1901A": "S1902M"}[name]
+    played = of_dipcc((name, units, {}, orders, []), (following, {**(after or units), "ITALY": ["A ROM"]}, {}, {}, []))
+    with pytest.raises(errors.RecordError) as told:
+        import_game(written(tmp_path, played))
+    return str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "orders", "rule"),
+    [
+        ("S1901M", ["F BLA", "F GRE"], ["F BLA - BUL/EC", "F GRE S F BLA - BUL/EC"], "6.B"),
+        ("S1901M", ["A LON", "F NTH"], ["A LON - BEL VIA", "F NTH C A LON - BEL"], "6.F"),
+        ("S1901M", ["A NWY", "F SKA"], ["A NWY - SWE VIA", "F SKA C A NWY - SWE"], "6.G"),
+        ("S1901M", ["A NWY"], ["A NWY - LON"], "A NWY - LON"),
+        ("W1901A", ["A NWY"], [], "6.J"),
+        ("S1901M", ["A NWY"], ["A NWY H"], "No rule"),
+    ],
+)
+def test_an_error_names_the_rules_on_which_programs_differ(tmp_path, name, units, orders, rule):
+    told = wrong(tmp_path, name, {"TURKEY": units}, {"TURKEY": orders})
+    assert rule in told
+    assert "ITALY A ROM" in told
+
+
+def test_the_until_that_an_error_gives_imports_the_rest(tmp_path):
+    """The last phase before the difference that is one of ours: not the Retreats, which our game skips."""
+    saved = trapped("F", ("W1901A", CAPTURED))
+    saved["phases"][2]["state"]["units"]["ITALY"] = ["A ROM"]
+    saved["phases"] = of_dipcc(("S1901M", BEFORE, CENTERS, {}, []))["phases"] + saved["phases"]
+    with pytest.raises(errors.RecordError, match=r"phases\[3\] \(W1901A\)") as told:
+        import_game(written(tmp_path, saved))
+    (until,) = re.findall(r"until='(\w+)'", str(told.value))
+    assert import_game(written(tmp_path, saved), until=until).game.phase == until == "F1901M"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("S1901M", "S1901M"), ("S1901M", "F1902M"), ("S1901M", "W1901A"), ("S1901M", "COMPLETED", "S1901R"),
+        ("F1901M", "S1901R"), ("S1901M", "S1901R", "S1901R"), ("S1901M", "COMPLETED", "F1901M"),
+    ],
+)  # fmt: skip
+def test_phases_out_of_order_are_refused(tmp_path, names):
+    units = {"TURKEY": ["A CON"]}
+    saved = of_dipcc(*((name, units, {"TURKEY": ["CON"]}, {}, []) for name in names))
+    with pytest.raises(errors.RecordError, match=rf"phases\[{len(names) - 1}\]"):
+        import_game(written(tmp_path, saved))
+
+
+# AI_Diplomacy's agents.
+
+
+def agents(*diaries):
+    """A game of two phases in which the agents' diaries grow."""
+    theirs = package_game()
+    theirs.process()
+    saved = to_saved_game_format(theirs)
+    for phase, diary in zip(saved["phases"], diaries, strict=True):
+        phase["state_agents"] = {
+            "FRANCE": {"model_id": "a-model", "goals": ["Paris"], "relationships": {}, "full_private_diary": diary}
+        }
+    saved["phases"][0]["state_history_plans"] = {"FRANCE": "West.", "ITALY": ""}
+    return saved | {"phase_summaries": {}, "final_agent_states": {}}
+
+
+def test_plans_goals_and_diaries_are_annotations(tmp_path):
+    found = import_game(written(tmp_path, agents(["[S1901M] One"], ["[S1901M] One", "[F1901M] Two"])))
+    first = [Reasoning("S1901M", 1, "FRANCE", text) for text in ("Plan: West.", "[S1901M] One", "Goals:\n- Paris")]
+    assert list(found.reasoning) == [*first, Reasoning("F1901M", 1, "FRANCE", "[F1901M] Two")]
+    assert (found.program, dict(found.annotations.players)) == ("AI_Diplomacy", {"FRANCE": "a-model"})
+    assert found.record()["welfare_env"]["imported"]["reasoning"][-1]["text"] == "[F1901M] Two"
+    assert Game.from_record(json.loads(json.dumps(found.record()))).phase == "F1901M"
+    found.game.replay(tmp_path / "game.html", found.annotations)
+    assert "[F1901M] Two" in (tmp_path / "game.html").read_text(encoding="utf-8")
+
+
+def test_thoughts_that_no_page_can_show_are_left_out_and_counted(tmp_path):
+    saved = agents(["\ud800", " "], [])
+    saved["phases"][1]["state_agents"] = {"SPAIN": {"private_diary": ["Hola"]}}
+    found = import_game(written(tmp_path, saved))
+    assert [note for note in found.notes if note.startswith("3 thoughts left out")]
+    save_record(found.record(), tmp_path / "ours.json")
+
+
+# Any file.
+
+
+@pytest.fixture(scope="module")
+def played():
+    """Two years of random play of the package, with retreats, convoys, builds and messages."""
+    theirs, rng = package_game(), np.random.default_rng(3)
+    while theirs.get_current_phase() != "S1903M":
+        possible = theirs.get_all_possible_orders()
+        for power in POWERS:
+            places = [place for place in theirs.get_orderable_locations(power) if possible[place]]
+            theirs.set_orders(power, [sorted(possible[place])[rng.integers(len(possible[place]))] for place in places])
+        if theirs.get_current_phase()[-1] == "M":
+            phase = theirs.get_current_phase()
+            theirs.add_message(diplomacy.Message(sender="ITALY", recipient="GLOBAL", message="Ciao", phase=phase))
+        theirs.process()
+    return to_saved_game_format(theirs)
+
+
+def test_a_file_that_ends_anywhere_is_read_to_its_end(played, tmp_path):
+    for count in range(1, len(played["phases"])):
+        cut = played | {"phases": played["phases"][:count]}
+        found = import_game(written(tmp_path, cut))
+        assert found.game.phase == cut["phases"][-1]["name"]
+        assert_same_end(found, cut, tmp_path)
+
+
+def test_a_file_cut_in_the_middle_of_a_phase_is_refused(played, tmp_path):
+    text = json.dumps(played)
+    for end in np.random.default_rng(5).integers(0, len(text), 20).tolist():
+        (tmp_path / "game.json").write_text(text[:end], encoding="utf-8")
+        with pytest.raises(errors.RecordError, match=r"game\.json"):
+            import_game(tmp_path / "game.json")
+
+
+def leaves(value, keys=()):
+    """The keys of every value in nested lists and objects."""
+    yield keys
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield from leaves(inner, (*keys, key))
+
+
+HOSTILE = (None, 7, -1, 1e999, "", "\x1b[2J", "\ud800", "A XXX", "*F STP", [], [None], {}, {"SPAIN": ["A SPA"]}, True)
+
+
+@pytest.mark.parametrize("saved", [agents(["One"], ["One"]), HISTORY])
+def test_with_a_hostile_value_anywhere_a_file_is_refused_or_read_whole(tmp_path, saved):
+    places, rng = [keys for keys in leaves(saved) if keys], np.random.default_rng(7)
+    for number in rng.permutation(len(places))[:120].tolist():
+        changed = json.loads(json.dumps(saved))
+        *path, last = places[number]
+        inner = changed
+        for key in path:
+            inner = inner[key]
+        inner[last] = HOSTILE[rng.integers(len(HOSTILE))]
+        told = ""
+        try:
+            found = import_game(written(tmp_path, changed))
+        except errors.RecordError as error:
+            told = str(error)
+        if told:
+            assert (told.isprintable(), "game.json" in told, len(told) < 1500) == (True, True, True), told
+        else:
+            record = json.loads(json.dumps(found.record()))
+            assert [phase["name"] for phase in record["phases"]] == ["S1901M", "F1901M"]
+            Game.from_record(record)
+
+
+def test_a_dataset_may_be_larger_than_any_game(played, tmp_path, monkeypatch):
+    line = json.dumps(played)
+    path = tmp_path / "games.jsonl"
+    path.write_text(f"{line}\n\n{line[:50]}\n{line}\n", encoding="utf-8")
+    monkeypatch.setattr(files, "LARGEST_FILE", len(line) + 1)
+    assert import_game(path, number=1).game.phase == import_game(path, number=3).game.phase == "S1903M"
+    with pytest.raises(errors.RecordError, match="game 2"):
+        import_game(path, number=2)
+    with pytest.raises(errors.RecordError, match="has 3 games"):
+        import_game(path)
+    monkeypatch.setattr(files, "LARGEST_FILE", len(line) - 1)
+    with pytest.raises(errors.RecordError, match=r"games\.jsonl"):
+        import_game(path, number=1)
