@@ -42,7 +42,6 @@ from welfare_env.imports.foreign import ImportedGame
 from welfare_env.writing import replaced
 
 SHOWN_CONDITIONS = 20  # rows of the table of stored games
-SHOWN_DAMAGED = 5  # games that are named
 PAGE = Path("game.html")
 
 Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
@@ -276,7 +275,9 @@ def export(
     """Copy games of the store to a file for `store merge`."""
     with errors_in_one_line():
         with open_store(store) as kept:
-            copied = kept.export(file, whole_keys(kept.keys(), keys, store) if keys else None)
+            chosen = whole_keys(kept.keys(), keys, store) if keys else None
+        with GameStore(file) as target:
+            copied = target.merge(store, chosen)
         _tell(copied, file, as_json)
 
 
@@ -286,7 +287,7 @@ def merge(
     store: Store = DEFAULT_PATH,
     as_json: Json = False,
 ) -> None:
-    """Copy the games of a file to the store. Existing games are not replaced; damaged games are skipped."""
+    """Copy the games of a file to the store, all or none. Existing games are not replaced."""
     with errors_in_one_line():
         with GameStore(store) as kept:
             copied = kept.merge(file)
@@ -294,16 +295,10 @@ def merge(
 
 
 def _tell(copied: Copied, target: Path, as_json: bool) -> None:
-    """Print how many games were copied; exit with status 1 if games were damaged."""
+    """Print how many games were copied."""
     if as_json:
         print_json(asdict(copied))
     else:
         print(f"{target}: games added: {len(copied.added)}, already there: {len(copied.present)}")
     for key in copied.differing:
         print(f"not copied: {key[:SHOWN_KEY]}: the store has a different record of this game", file=sys.stderr)
-    for error in list(copied.damaged.values())[:SHOWN_DAMAGED]:
-        print(f"skipped: {error}", file=sys.stderr)
-    if len(copied.damaged) > SHOWN_DAMAGED:
-        print(f"skipped: {len(copied.damaged) - SHOWN_DAMAGED:,} more; --json lists all", file=sys.stderr)
-    if copied.damaged:
-        raise typer.Exit(1)

@@ -33,7 +33,7 @@ DEFAULT_PATH = Path("runs", "evaluation.sqlite")
 LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
 _DAMAGED = "The file is damaged or not a store: move it away or restore it from a backup, and run this again"
-_CURE = "Restore the file from a backup, or copy the other games: `welfare-env store merge FILE --store NEW`"
+_CURE = "Restore the file from a backup, or move it away"
 
 _CREATE = """
 CREATE TABLE games (
@@ -51,8 +51,8 @@ ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.ch
 _INSERT = (
     "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
-MOST_VALUES = 500  # values per query; SQLite allows at least 999
-_BATCH = 20  # games copied per transaction, while other writers wait
+_GAMES = "SELECT key, specification, record, checksum, created FROM games"
+MAX_VALUES = 500  # values per query; SQLite allows at least 999
 
 
 class StoreError(WelfareEnvError):
@@ -107,13 +107,11 @@ class Copied:
         present: games that the target already had, with the same record.
         differing: games that the target already had with a different record (two runs with a language model may
             differ); the target's record is unchanged.
-        damaged: key -> fault of a game in the source; not copied.
     """
 
     added: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
-    damaged: dict[str, str] = field(default_factory=dict)
 
 
 class GameStore:
@@ -188,11 +186,11 @@ class GameStore:
         Raises:
             StoreError: the file cannot be read.
         """
-        wanted = _checked_keys(keys) or []
+        wanted = _checked_keys(keys)
         found: set[str] = set()
         with self._connection() as connection:
-            for first in range(0, len(wanted), MOST_VALUES):
-                some = wanted[first : first + MOST_VALUES]
+            for first in range(0, len(wanted), MAX_VALUES):
+                some = wanted[first : first + MAX_VALUES]
                 places = ", ".join("?" * len(some))
                 rows = connection.execute(f"SELECT key FROM games WHERE key IN ({places})", some)  # noqa: S608
                 found.update(key for (key,) in rows)
@@ -218,85 +216,61 @@ class GameStore:
         return [self._stored_game(*row) for row in rows]
 
     def keys(self) -> list[str]:
-        """The keys of all games, oldest first; invalid keys of damaged rows are left out.
+        """The keys of all games, oldest first.
 
         Raises:
             StoreError: the file cannot be read.
         """
-        return [key for key in self._raw_keys() if is_whole_key(key)]
-
-    def _raw_keys(self) -> list[Any]:
         with self._connection() as connection:
-            return [key for (key,) in connection.execute("SELECT key FROM games ORDER BY created, key")]
+            return [str(key) for (key,) in connection.execute("SELECT key FROM games ORDER BY created, key")]
 
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
         """Copy games from another store into this one. Existing games in both stores stay unchanged.
 
-        Each game is checked against its key and checksum, and damaged games are skipped. Games are copied in atomic
-        batches, so an interrupted call can be repeated. Other processes may write to both stores meanwhile.
+        All are copied in one transaction, or none: not if a game of the other store is damaged.
 
         Args:
             path: the other store's file.
             keys: keys of the games to copy; None for all.
 
         Raises:
-            StoreError: an unknown store or game, the same store, or a file that cannot be used.
+            StoreError: an unknown store or game, the same store, or a file or game that cannot be used.
         """
+        wanted = None if keys is None else dict.fromkeys(_checked_keys(keys))
         with GameStore(_existing(path)) as source:
-            return self._take(source, keys)
+            if _is_same(self.path, source.path):
+                raise StoreError(f"{shown(source.path)}: source and target are the same store: give another file")
+            there = source.keys()
+            for key in wanted or ():
+                if key not in there:
+                    raise StoreError(f"{shown(source.path)}: there is no game {key!r:.80}")
+            return self._insert(row for row in source._checked_rows() if wanted is None or row[0] in wanted)
 
-    def export(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
-        """Copy games from this store to another, which is created if necessary; see `merge`."""
-        with GameStore(path) as target:
-            return target._take(self, keys)
-
-    def _take(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
-        keys = _checked_keys(keys)
-        if _is_same(self.path, source.path):
-            raise StoreError(f"{shown(source.path)}: source and target are the same store: give another file")
-        there = source._raw_keys()
-        if unknown := [key for key in keys or () if key not in there]:
-            raise StoreError(f"{shown(source.path)}: there is no game {unknown[0]!r:.80}")
-        wanted = there if keys is None else list(dict.fromkeys(keys))
-        copied = Copied()
-        for start in range(0, len(wanted), _BATCH):
-            rows = [row for key in wanted[start : start + _BATCH] if (row := source._sound_row(key, copied))]
-            self._insert(rows, copied)
-        return copied
-
-    def _sound_row(self, key: Any, copied: Copied) -> tuple[Any, ...] | None:
-        """A raw row; None if it is damaged (recorded in `copied`) or missing."""
+    def _checked_rows(self) -> Iterator[tuple[Any, ...]]:
+        """All rows as they are, oldest first; raises StoreError at the first that is damaged."""
         with self._connection() as connection:
-            row: tuple[Any, ...] | None = connection.execute(
-                "SELECT key, specification, record, checksum, created FROM games WHERE key = ?", (key,)
-            ).fetchone()
-        try:
-            if row is not None:
+            for row in connection.execute(f"{_GAMES} ORDER BY created, key"):
                 self._stored_game(row[0], row[1], row[4])
-                self._unpack(key, row[2], row[3])
-        except StoreError as error:
-            copied.damaged[str(key)] = str(error)
-            return None
-        return row
+                self._unpack(row[0], row[2], row[3])
+                yield row
 
-    def _insert(self, rows: Sequence[tuple[Any, ...]], copied: Copied) -> None:
+    def _insert(self, rows: Iterable[tuple[Any, ...]]) -> Copied:
         """Insert rows in one transaction; existing games are not replaced."""
-        batch = Copied()
+        copied = Copied()
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 for row in rows:
                     if connection.execute(_INSERT, row).rowcount:
-                        batch.added.append(row[0])
+                        copied.added.append(row[0])
                         continue
                     (checksum,) = connection.execute("SELECT checksum FROM games WHERE key = ?", row[:1]).fetchone()
-                    (batch.present if checksum == row[3] else batch.differing).append(row[0])
+                    (copied.present if checksum == row[3] else copied.differing).append(row[0])
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")
                 raise
-        for name in ("added", "present", "differing"):
-            getattr(copied, name).extend(getattr(batch, name))
+        return copied
 
     def record(self, key: str) -> dict[str, Any]:
         """The record of a game, by its key.
@@ -367,10 +341,9 @@ def _path(path: object) -> Path:
     raise StoreError(f"path={checks.quoted(path)}: give the path of a store's file")
 
 
-def _checked_keys(keys: object) -> list[str] | None:
-    """Keys as a list; None for all."""
-    found = None if keys is None else listed("keys", keys, "[game.key for game in store.games()]", None)
-    if found is not None and not all(isinstance(key, str) for key in found):
+def _checked_keys(keys: Iterable[str]) -> list[str]:
+    found = listed("keys", keys, "[game.key for game in store.games()]", None)
+    if not all(isinstance(key, str) for key in found):
         raise StoreError(f"keys={checks.quoted(found)}: give strings, such as those of store.keys()")
     return found
 

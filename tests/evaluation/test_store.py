@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import re
 import signal
 import sqlite3
 import subprocess
@@ -119,17 +118,6 @@ class TestDamage:
             store.get(SPECIFICATION)
         store.put(SPECIFICATION, RECORD)
         assert store.get(SPECIFICATION) == RECORD
-
-    def test_the_advice_about_a_damaged_game_can_be_followed(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        store.put({"seed": 4}, RECORD)
-        change(path, "UPDATE games SET record = x'00' WHERE key = ?", specification_key(SPECIFICATION))
-        with pytest.raises(StoreError, match="`welfare-env store merge FILE --store NEW`") as caught:
-            store.get(SPECIFICATION)
-        (key,) = re.findall(r"\b[0-9a-f]{64}\b", str(caught.value))
-        with GameStore(path.with_name("new.sqlite")) as new:
-            assert list(new.merge(path).damaged) == [key]
-            assert (new.get(SPECIFICATION), new.get({"seed": 4})) == (None, RECORD)
 
     def test_pages_that_are_damaged(self, store: GameStore, path: Path) -> None:
         for seed in range(200):

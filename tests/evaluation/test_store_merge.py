@@ -65,7 +65,7 @@ def test_what_is_missing_is_added_as_it_is(ours: GameStore, theirs: Path) -> Non
     copied = ours.merge(theirs)
     assert set(copied.added) == {key(seed) for seed in range(45)}
     assert set(copied.present) == {key(seed) for seed in range(45, 50)}
-    assert (copied.differing, copied.damaged) == ([], {})
+    assert copied.differing == []
     assert rows(ours.path) == source | before
     assert rows(theirs) == source
     assert ours.get(game(3)) == {"phases": [], "seed": 3, "note": ""}
@@ -84,45 +84,22 @@ def test_nothing_that_is_there_is_overwritten(ours: GameStore, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("record", b"\0"), ("specification", "{}"), ("specification", b"\xff"), ("created", "yesterday")],
+    [("record", b"\0"), ("specification", "{}"), ("created", "yesterday"), ("key", "0" * 64), ("key", b"\xff")],
 )
-def test_damaged_games_are_told_and_left_out(ours: GameStore, theirs: Path, column: str, value: object) -> None:
+def test_a_store_with_a_damaged_game_is_refused(ours: GameStore, theirs: Path, column: str, value: object) -> None:
     change(theirs, f"UPDATE games SET {column} = ? WHERE key = ?", value, key(7))  # noqa: S608 (our own words)
-    copied = ours.merge(theirs)
-    assert list(copied.damaged) == [key(7)]
-    assert "does not match its" in copied.damaged[key(7)]
-    assert len(copied.added) == 44
-    assert ours.get(game(7)) is None
-
-
-def test_a_game_under_anothers_key_is_left_out(ours: GameStore, theirs: Path) -> None:
-    change(theirs, "UPDATE games SET key = ? WHERE key = ?", "0" * 64, key(7))
-    change(theirs, "UPDATE games SET key = ? WHERE key = ?", b"\xff", key(8))
-    copied = ours.merge(theirs)
-    assert set(copied.damaged) == {"0" * 64, str(b"\xff")}
-    assert len(copied.added) == 43
-    with GameStore(theirs) as store:
-        assert len(store.keys()) == 49
+    before = rows(ours.path)
+    with pytest.raises(StoreError, match=value if column == "key" and isinstance(value, str) else r"theirs\.sqlite"):
+        ours.merge(theirs)
+    assert rows(ours.path) == before
 
 
 def test_some_games_only(ours: GameStore, theirs: Path, tmp_path: Path) -> None:
     assert ours.merge(theirs, [key(3), key(3), key(4)]).added == [key(3), key(4)]
-    assert ours.export(tmp_path / "few.sqlite", [key(3)]).added == [key(3)]
-    assert list(rows(tmp_path / "few.sqlite")) == [key(3)]
     for wrong in ("", "0" * 64, key(99)):
-        with pytest.raises(StoreError, match="there is no game"):
-            ours.export(tmp_path / "none.sqlite", [key(3), wrong])
+        with GameStore(tmp_path / "none.sqlite") as new, pytest.raises(StoreError, match="there is no game"):
+            new.merge(theirs, [key(3), wrong])
     assert not (tmp_path / "none.sqlite").exists()
-
-
-def test_an_export_is_one_file_that_can_be_merged(ours: GameStore, tmp_path: Path) -> None:
-    path = tmp_path / "out" / "export.sqlite"
-    assert len(ours.export(path).added) == 15
-    assert [file.name for file in path.parent.iterdir()] == ["export.sqlite"]
-    assert rows(path) == rows(ours.path)
-    with GameStore(tmp_path / "new.sqlite") as new:
-        assert len(new.merge(path).added) == 15
-        assert rows(new.path) == rows(ours.path)
 
 
 def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
@@ -140,9 +117,9 @@ def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=words) as caught:
             ours.merge(path)
         assert len(str(caught.value)) < 1000
-    for path in (tmp_path / "text", tmp_path, ours.path):
-        with pytest.raises(StoreError):
-            ours.export(path)
+    for path in (tmp_path / "text", tmp_path):
+        with GameStore(path) as other, pytest.raises(StoreError):
+            other.merge(ours.path)
     assert (tmp_path / "text").read_text() == "agent,score\n" * 100
     assert not (tmp_path / "none.sqlite").exists()
     assert ours.count() == 15
@@ -195,32 +172,28 @@ def run_child(source: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batches", [0, 1, 2])
-def test_an_interrupted_merge_goes_on(theirs: Path, tmp_path: Path, batches: int) -> None:
-    # SQLite calls back within a statement of the batch after those.
-    path = filled(tmp_path / "ours.sqlite", range(60, 61))
+def test_a_merge_that_is_killed_leaves_nothing(theirs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ours.sqlite"
     source = f"""
         import os, signal
         from evaluation import GameStore
+        from evaluation.play.store import GameStore as Store
         store = GameStore({str(path)!r})
-        insert, done = GameStore._insert, []
-        def killed(self, rows, copied):
-            done.append(len(rows))
-            if len(done) > {batches}:
-                self._open_connection.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), 5)
-            insert(self, rows, copied)
-        GameStore._insert = killed
-        store.count()
+        store.put({{"seed": 100}}, {{}})
+        rows = Store._checked_rows
+        def killed(source):
+            for number, row in enumerate(rows(source)):
+                if number == 30:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                yield row
+        Store._checked_rows = killed
         store.merge({str(theirs)!r})
     """
     with run_child(source) as child:
         assert child.wait(120) == -signal.SIGKILL
     with GameStore(path) as store:
-        there = store.count()
-        assert there == 1 + 20 * batches
-        copied = store.merge(theirs)
-        assert (len(copied.added), len(copied.present)) == (51 - there, there - 1)
-    assert rows(path).items() >= rows(theirs).items()
+        assert store.count() == 1
+        assert len(store.merge(theirs).added) == 50
 
 
 def call(*words: object) -> tuple[int, str, str]:
@@ -237,13 +210,13 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     assert call("export", out, "--store", theirs)[1].endswith("games added: 48, already there: 2\n")
     assert call("merge", out, "--store", ours)[1] == f"{ours}: games added: 50, already there: 0\n"
     filled(tmp_path / "more.sqlite", range(45, 55), "other")
-    change(tmp_path / "more.sqlite", "UPDATE games SET record = x'00' WHERE key = ?", key(52))
     code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours, "--json")
-    assert code == 1
     found = json.loads(told)
-    assert {name: len(found[name]) for name in found} == {"added": 4, "present": 0, "differing": 5, "damaged": 1}
-    assert f"not copied: {key(45)[:8]}: the store has a different record of this game" in errors
-    assert f"skipped: {tmp_path / 'more.sqlite'}: the record of game {key(52)}" in errors
+    assert {name: len(found[name]) for name in found} == {"added": 5, "present": 0, "differing": 5}
+    assert (code, f"not copied: {key(45)[:8]}: the store has a different record of this game" in errors) == (0, True)
+    change(tmp_path / "more.sqlite", "UPDATE games SET record = x'00' WHERE key = ?", key(52))
+    code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours)
+    assert (code, told, key(52) in errors) == (2, "", True)
 
 
 @pytest.mark.parametrize(
