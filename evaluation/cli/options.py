@@ -22,9 +22,11 @@ from evaluation.measures.lm_usage import projection_table, spent
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH, GameStore
+from evaluation.play.stored_games import read_start
 from modal_env.console import WIDE, plain_console
 from modal_env.interruptions import patient
 from welfare_env import Rules
+from welfare_env.board.maps import is_known
 from welfare_env.errors import UnknownPowerError, did_you_mean
 
 if TYPE_CHECKING:
@@ -120,8 +122,21 @@ class GameOptions:
         ),
     ] = False
 
-    def setting(self, variant: str = "welfare", scoring: str | None = None) -> Setting:
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE|FILE@PHASE|KEY@PHASE",
+            help="Begin where a saved or stored game was, with its rules and map, or in a position file.",
+            show_default="the opening",
+        ),
+    ] = None
+
+    def setting(self, store: Path, variant: str = "welfare", scoring: str | None = None) -> Setting:
         """The setting of the games.
+
+        Args:
+            store: with the games that --from may name.
 
         Raises:
             RulesError: an unknown variant, press or scoring.
@@ -132,7 +147,8 @@ class GameOptions:
         given |= {"message_rounds": self.message_rounds} | ({"scoring": scoring} if scoring else {})
         rules = Rules.published(**given) if self.paper_code else Rules(**given)
         same = ("seed", "seats", "map_name", "simultaneous", "paper_code")
-        return Setting(rules=rules, **{name: getattr(self, name) for name in same})
+        start = read_start(self.start, rules, None if is_known(self.map_name) else self.map_name, store)
+        return Setting(rules=rules, start=start, **{name: getattr(self, name) for name in same})
 
 
 @dataclass(frozen=True)

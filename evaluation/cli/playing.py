@@ -90,7 +90,7 @@ def self_play(
 ) -> None:
     """Welfare, proficiency, stolen centers and conflicts in self-play, or in mixed profiles."""
     with errors_in_one_line():
-        setting = play.setting(variant, scoring)
+        setting = play.setting(run.store, variant, scoring)
         tables.check()
         results = run.play(policies_of(policies), kind_of(setting), _self_play(policies, play.games, setting))
         tables.write(same_columns(row for result in results for row in result.rows()))
@@ -151,7 +151,7 @@ def exploitability(
 ) -> None:
     """How much the best coalition gains by deviating from a profile, in welfare points a year."""
     with errors_in_one_line():
-        setting = play.setting()
+        setting = play.setting(run.store)
         chosen = read_coalitions(coalitions, setting.board.powers)
         _check_files(tables, witness)
         attack: dict[str, Any] = {"deviator": deviator or None, "coalitions": chosen, "coordinated": coordinated}
@@ -192,7 +192,7 @@ def red_team(
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_in_one_line():
-        setting = play.setting()
+        setting = play.setting(run.store)
         _check_files(tables, witness)
         (result,) = run.play(
             policies_of([policy], trained or ()),
@@ -256,7 +256,7 @@ def cross_play(
 ) -> None:
     """Payoffs in every mix of the policies, with the gains of single invaders and symmetric equilibria."""
     with errors_in_one_line():
-        setting = play.setting(variant)
+        setting = play.setting(run.store, variant)
         held_out = background or []
         tables.check()
         mixes: dict[str, Any] = {"types": types, "background": held_out, "focal_seats": focal_seats or [1]}
@@ -302,7 +302,7 @@ def compare(
     with errors_in_one_line():
         measures = [name for text in measure or () for name in listed(text)] or None
         tables.check()
-        setting = play.setting(variant)
+        setting = play.setting(run.store, variant)
         check_measures(measures, setting)
         if len(policies) < 2:
             raise evaluation.EvaluationError(NOTHING)

@@ -30,7 +30,7 @@ from welfare_env.checks import quoted
 
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 
-FIXED = ("rules", "map_name", "seats", "paper_code", "simultaneous")
+FIXED = ("rules", "map_name", "seats", "paper_code", "simultaneous", "start")
 """Options set by the experiment's file."""
 
 KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # types that may share a column

@@ -16,6 +16,7 @@ from agents.policy import Policy
 from agents.specs import Spec
 from evaluation.checks import MAX_SEED, EvaluationError, check_whole
 from evaluation.play.sources import answered_by, code_of
+from evaluation.play.start import Start
 from welfare_env.board.maps import map_digest
 from welfare_env.checks import quoted
 
@@ -35,6 +36,7 @@ class GameSpec:
         simultaneous: all players send messages at the same time and read them in the next round
             (`welfare_env.parallel_env`); otherwise, as in the paper, one after the other in random order.
         coalition: powers played by a single policy object (`agents.CoalitionPolicy`); () if each has its own.
+        start: where the game begins; None for the opening.
 
     Raises:
         UnknownAgentError: an unknown policy.
@@ -48,6 +50,7 @@ class GameSpec:
     engine: str
     simultaneous: bool = False
     coalition: tuple[str, ...] = ()
+    start: Start | None = None
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MAX_SEED)
@@ -108,6 +111,7 @@ class GameSpec:
             **code_of(policies),
             **({"simultaneous": True} if self.simultaneous else {}),
             **({"coalition": list(self.coalition)} if self.coalition else {}),
+            **({"start": self.start.to_dict()} if self.start else {}),
             **({"language_models": asked} if asked else {}),
             **({"sitting": secrets.token_hex(16)} if self.has_people else {}),
         }

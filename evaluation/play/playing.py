@@ -17,6 +17,7 @@ from agents.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import PROGRAMS, EvaluationError
 from evaluation.play.game_spec import GameSpec
+from evaluation.play.start import Start, replayed
 from welfare_env import WelfareEnvError
 from welfare_env.checks import quoted
 
@@ -122,7 +123,8 @@ class Seats:
             await self._play_at_once(models, stop)
             return self.record()
         env, policies = self.env.unwrapped, self.policies  # without the wrapper that checks the order of calls
-        env.reset(seed=self.spec.seed)
+        env.reset(seed=self.spec.seed, options=self._options())
+        past = self.spec.start.past if self.spec.start else {}
         looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
         waiting = self._waiting()
         while env.agents:
@@ -132,6 +134,8 @@ class Seats:
             observation, _, terminated, truncated, info = env.last(observe=looking[agent])
             if terminated or truncated:
                 env.step(None)
+            elif phase := past.get(env.game.phase):
+                env.step(self._replayed(phase, agent, observation, info))
             elif agent in waiting:
                 env.step(await waiting[agent].aact(observation, info))
             else:
@@ -141,10 +145,15 @@ class Seats:
     async def _play_at_once(self, models: SharedModels | None, stop: Event) -> None:
         """Play a game in which all players act simultaneously; language models are called in parallel."""
         env, waiting = self.env, self._waiting()
-        observations, infos = env.reset(seed=self.spec.seed)
+        observations, infos = env.reset(seed=self.spec.seed, options=self._options())
+        past = self.spec.start.past if self.spec.start else {}
         while env.agents:
             await asyncio.sleep(0)
             _check(stop)
+            if phase := past.get(env.unwrapped.game.phase):
+                again = {each: self._replayed(phase, each, observations[each], infos[each]) for each in env.agents}
+                observations, _, _, _, infos = env.step(again)
+                continue
             asked = [agent for agent in env.agents if agent in waiting]
             turns = {agent: waiting[agent].aact(observations[agent], infos[agent]) for agent in asked}
             actions = await _all(turns, models) if turns else {}
@@ -152,6 +161,16 @@ class Seats:
                 if agent not in waiting:
                     actions[agent] = _act(self.policies[agent], agent, observations[agent], infos[agent])
             observations, _, _, _, infos = env.step({agent: actions[agent] for agent in env.agents})
+
+    def _options(self) -> dict[str, Any]:
+        """The options of the environment's reset: the first position, if it is not the opening."""
+        return {"game": self.spec.start.opening(self.spec.engine)} if self.spec.start else {}
+
+    def _replayed(self, phase: Mapping[str, Any], player: str, observation: Any, info: Mapping[str, Any]) -> Any:
+        """A player's action in a phase of the earlier game; people and language models are not asked for theirs."""
+        silent = player in self._waiting() or dict(self.spec.players)[player].has_person
+        action = None if silent else _act(self.policies[player], player, observation, info)
+        return replayed(phase, info["view"], action)
 
     def _waiting(self) -> dict[str, AskingPolicy]:
         """The policies with awaitable actions (those with language models)."""
@@ -171,6 +190,8 @@ class Seats:
         record["welfare_env"] |= {"seed": self.spec.seed, "players": self.spec.written}
         if self.spec.simultaneous:
             record["welfare_env"]["simultaneous"] = True
+        if self.spec.start:
+            record["welfare_env"]["start"] = self.spec.start.phase
         if self.spec.coalition:
             record["welfare_env"]["coalition"] = list(self.spec.coalition)
         if self.asks:
@@ -194,7 +215,10 @@ def set_up_game(spec: GameSpec, models: SharedModels | None) -> Seats:
     for power, named in spec.players:
         check_orders_written(named, policies[power])
     _reset(policies, spec, specs)
-    return Seats(spec, env, policies, _ask_language_models(specs.values(), policies.values()))
+    asks = _ask_language_models(specs.values(), policies.values())
+    if asks and spec.start:
+        _remind(policies, spec.start)
+    return Seats(spec, env, policies, asks)
 
 
 def check_orders_written(named: Spec, policy: Policy) -> None:
@@ -227,6 +251,16 @@ def _reset(policies: Policies, spec: GameSpec, specs: Mapping[str, Spec]) -> Non
             raise EvaluationError(f"{specs[first].text}: {NO_COALITION}")
         seed = seat_seed(spec.seed, "+".join(spec.coalition), specs[first], shared)
         shared.reset_coalition(agents=spec.coalition, seed=seed)
+
+
+def _remind(policies: Policies, start: Start) -> None:
+    """Give each language model the notes of the one in its seat in the earlier game."""
+    from agents.lm.player import language_models
+
+    for player, policy in policies.items():
+        notes = start.notes(player)
+        for number, model in enumerate(language_models(policy)):
+            model.recall(start.past, **(notes[number] if number < len(notes) else {"summaries": {}, "journal": {}}))
 
 
 def seat_seed(seed: int, seat: str, spec: Spec, policy: Policy) -> int:

@@ -27,7 +27,8 @@ from evaluation.play.playing import (
 )
 from evaluation.play.setting import Setting
 from evaluation.play.sources import VERSIONS
-from evaluation.play.store import GameStore, specification_key
+from evaluation.play.store import DEFAULT_PATH, GameStore, specification_key
+from evaluation.play.stored_games import StartLike, read_start
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env import Rules
 from welfare_env.checks import quoted
@@ -224,6 +225,7 @@ class PlayOptions(TypedDict, total=False):
     seats: str
     simultaneous: bool
     paper_code: bool
+    start: StartLike
     workers: int | Workers
     store: GameStore | None
     report: Report | None
@@ -233,7 +235,12 @@ class PlayOptions(TypedDict, total=False):
 def read_options(options: Mapping[str, Any]) -> tuple[Setting, Runner]:
     """The `Setting` and the `Runner` of keyword arguments; raises as both."""
     run = {name: options[name] for name in ("workers", "store", "report", "models") if name in options}
-    return Setting(**{name: value for name, value in options.items() if name not in run}), Runner(**run)
+    games = {name: value for name, value in options.items() if name not in run}
+    runner = Runner(**run)
+    if games.get("start") is not None:
+        where = DEFAULT_PATH if runner.store is None else runner.store.path
+        games["start"] = read_start(games["start"], games.get("rules"), games.get("map_name"), where)
+    return Setting(**games), runner
 
 
 def play_all(

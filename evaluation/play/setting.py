@@ -10,10 +10,13 @@ import agents
 from agents.specs import PolicyLike, Profile
 from evaluation.checks import EvaluationError, board_of, check_engine, check_games, check_rules, check_seed
 from evaluation.play.game_spec import GameSpec, game_seed, selection_seed
+from evaluation.play.start import Start
 from welfare_env import Board, Rules
 from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
+
+DEFAULT_MAP = "standard"
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Setting:
         seats: the seats of a counted profile ("4*dove + 3*hold"): "rotated" shifts all policies by one seat in every
             game, "fixed" follows the board's order, "drawn" is random.
         simultaneous: all players send messages at the same time; see `GameSpec`.
+        start: where the games begin; None for the opening. The rules and the map are then those of the earlier game,
+            and the first game has its seed: if nobody plays differently, it is the same game again.
         paper_code: compute conflicts and proficiency like the program behind the paper's figures
             (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
 
@@ -37,11 +42,12 @@ class Setting:
 
     seed: int = 0
     rules: Rules | None = None
-    map_name: str = "standard"
+    map_name: str = DEFAULT_MAP
     engine: str = DEFAULT_ENGINE
     seats: str = "rotated"
     simultaneous: bool = False
     paper_code: bool = False
+    start: Start | None = None
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -51,7 +57,12 @@ class Setting:
                 raise EvaluationError(f"{name}={quoted(value)}: give True or False")
         if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
             raise EvaluationError(f"seats={quoted(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
-        check_rules(self.rules)
+        rules = check_rules(self.rules)
+        if self.start is not None:
+            if rules not in (Rules(), self.start.rules) or self.map_name not in (DEFAULT_MAP, self.start.map_name):
+                raise EvaluationError("start: the rules and the map are those of the earlier game: leave them out")
+            object.__setattr__(self, "rules", self.start.rules)
+            object.__setattr__(self, "map_name", self.start.map_name)
         board_of(self.map_name)
 
     @property
@@ -76,7 +87,10 @@ class Setting:
 
     def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
         """The `game`-th game of a profile, from 0; see `games`."""
-        return self._game(profile, game, self.seed, game_seed(self.seed, game), others)
+        seed = game_seed(self.seed, game)
+        if self.start is not None and self.start.seed is not None and game == 0:
+            seed = self.start.seed
+        return self._game(profile, game, self.seed, seed, others)
 
     def selection_game(self, profile: Profile, game: int) -> GameSpec:
         """The `game`-th selection game of a profile (for choosing attacks); its seed is not used by reported games.
@@ -92,7 +106,7 @@ class Setting:
     ) -> GameSpec:
         seats = self._seated(profile, game, seat_seed) | dict(others or {})
         policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
-        return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous)
+        return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous, start=self.start)
 
     def _seated(self, profile: Profile, game: int, seed: int) -> dict[str, PolicyLike]:
         """Player -> policy in the `game`-th game of a profile. A mediator not in the profile plays "hold" (silent)."""

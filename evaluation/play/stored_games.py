@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +20,13 @@ from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.play.game_spec import game_seed
 from evaluation.play.sources import code_of
-from evaluation.play.store import GameStore, StoredGame
-from welfare_env import Rules
+from evaluation.play.start import Start, read_position
+from evaluation.play.store import DEFAULT_PATH, GameStore, StoredGame
+from welfare_env import Game, Rules
+from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import MEDIATOR
-from welfare_env.game.record import load_record, save_record
+from welfare_env.game.record import load_record, read_content, save_record
 
 SHORTEST_KEY = 4  # minimum digits of a key to look up a game
 SHOWN_KEY = 8
@@ -77,6 +81,7 @@ def played(facts: Mapping[str, Any]) -> str:
     parts = [f"{facts['map']} map", f"years: {rules.pop('years')}", f"message rounds: {rules.pop('message_rounds')}"]
     parts += [f"{name}: {value}" for name, value in rules.items() if value != usual.get(name)]
     parts += ["simultaneous"] if facts.get("simultaneous") else []
+    parts += [f"from {facts['start']['phase']}"] if facts.get("start") else []
     return ", ".join(parts + ([f"coordinated: {' + '.join(facts['coalition'])}"] if facts.get("coalition") else []))
 
 
@@ -239,6 +244,7 @@ def game_facts(game: StoredGame, numbers: Mapping[int, tuple[int, int]]) -> dict
         "rules": specification["rules"],
         "simultaneous": bool(specification.get("simultaneous")),
         "coalition": specification.get("coalition", []),
+        "start": specification.get("start", {}).get("phase"),
         "language_models": specification.get("language_models", []),
         "is_current": StoredCondition.of(specification).is_current,
         "stored": day(game.created),
@@ -263,6 +269,47 @@ def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
         )
     with open_store(path) as store:
         return {key: store.record(key) for key in whole_keys(store.keys(), keys, path, True)} | files
+
+
+StartLike = Start | Game | str | os.PathLike[str] | None
+"""A start; a game, which goes on from its current phase; or text: "FILE", "FILE@F1903M" or "KEY@F1903M"."""
+
+
+def read_start(
+    start: StartLike, rules: Rules | None = None, map_name: str | None = None, store: Path = DEFAULT_PATH
+) -> Start | None:
+    """Where games begin.
+
+    Args:
+        start: a file is a saved game or a position (`evaluation.play.start.read_position`); a key is one of the store,
+            or its prefix. After @ is the phase; without it, a saved game goes on from its last one.
+        rules: of the games that begin in a position.
+        map_name: path of the map, if it is a file.
+
+    Raises:
+        EvaluationError: no such file, game or phase, or the game is over there.
+        RecordError, StoreError: a file or the store cannot be read.
+        PositionError and others: as `welfare_env.Game.from_position`.
+    """
+    if start is None or isinstance(start, Start):
+        return start
+    if isinstance(start, Game):
+        return Start.of(start.record(), start.phase, map_name)
+    if not isinstance(start, str | os.PathLike):
+        raise EvaluationError(f"start={quoted(start)}: give a game, FILE, FILE@PHASE or KEY@PHASE")
+    name, _, phase = os.fspath(start).rpartition("@") if "@" in os.fspath(start) else (os.fspath(start), "", "")
+    if not phase and _is_file(name) and (position := _position(name)) is not None:
+        return Start.of(read_position(position, rules, name).record(), None, map_name)
+    (record,) = saved_games([name], store).values()
+    return Start.of(record, phase or None, map_name)
+
+
+def _position(name: str) -> dict[str, Any] | None:
+    """The content of a position file; None for any other file."""
+    with suppress(ValueError, RecordError, RecursionError):
+        content = json.loads(read_content(name))
+        return content if isinstance(content, dict) and "phase" in content and "units" in content else None
+    return None
 
 
 def save(store: GameStore, games: Sequence[StoredGame], folder: Path, private: bool = False) -> None:

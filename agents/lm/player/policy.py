@@ -85,6 +85,15 @@ class LMPolicy(AskingPolicy):
         self._drafts: list[Draft] = []  # own replies in this phase
         self._noted: set[str] = set()  # phases for whose messages a summary was requested
 
+    def recall(self, phases: Iterable[str], summaries: Mapping[str, str], journal: Mapping[str, str]) -> None:
+        """After `reset`, for a game that begins after these phases: the notes about them of an earlier player.
+
+        Phases with messages but without a summary are not summarized: their messages are quoted, shortened.
+        """
+        self._noted |= {*phases}
+        self.ledger.summaries |= summaries
+        self.ledger.journal |= journal
+
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The messages and orders of this round, or the orders of this phase; in `modal_env` a program.
 
