@@ -255,7 +255,7 @@ def _reset(policies: Policies, spec: GameSpec, specs: Mapping[str, Spec]) -> Non
 
 def _remind(policies: Policies, start: Start) -> None:
     """Give each language model the notes of the one in its seat in the earlier game."""
-    from agents.lm.player import language_models
+    from agents.lm.player.policy import language_models
 
     for player, policy in policies.items():
         notes = start.notes(player)
