@@ -20,7 +20,7 @@ from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player.ledger import Ledger
 from agents.lm.player.programs import ProgramWriter
 from agents.lm.player.settings import SCHEMAS, Style
-from agents.lm.prompts.building import LONGEST_JOURNAL, Draft, build, rewrite, summarise
+from agents.lm.prompts.building import LONGEST_JOURNAL, Draft, about, build, summarise
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition, parse_parts
 from agents.lm.prompts.wording import Flavour
 from agents.lm.reading.fields import is_cut_off
@@ -170,20 +170,21 @@ class LMPolicy(AskingPolicy):
 
     def _remember(self, view: View) -> Asking[None]:
         """Summarizes the messages of earlier phases, each once."""
-        if self.summariser is None or not view.rules.has_press or Ablation.NO_SUMMARIES in self.style.ablation:
+        style = self.style
+        if self.summariser is None or not view.rules.has_press or Ablation.NO_SUMMARIES in style.ablation:
             return
         for record in view.history:
             if record.phase not in self._noted and record.messages:
                 self._noted.add(record.phase)
-                yield from self._summarise(self.summariser, record)
+                yield from self._summarise(self.summariser, record, about(view, style.flavour_of(view), style.ablation))
 
     @property
     def _is_rolling(self) -> bool:
         return self.style.summaries == "rolling"
 
-    def _summarise(self, summariser: Model, record: PhaseRecord) -> Asking[None]:
+    def _summarise(self, summariser: Model, record: PhaseRecord, game: str) -> Asking[None]:
         last = next(reversed(self.ledger.summaries.values()), "")
-        prompt = rewrite(record, self.agent, last) if self._is_rolling else summarise(record, self.agent)
+        prompt = summarise(record, self.agent, game, last if self._is_rolling else None)
         most = self.style.note_tokens or self.style.max_tokens
         request = self.style.request(prompt, self.agent, self.seed, None, most)
         reply = yield from self.ledger.ask(summariser, request, {"kind": "summary", "phase": record.phase})

@@ -160,6 +160,11 @@ class TestNotes:
         assert "We talked." in model.requests[-1].prompt
         assert "S1901M, your summary" in model.requests[-1].prompt
 
+    def test_who_takes_notes_knows_what_the_game_is_about(self):
+        model = self.talked()[1]
+        assert "It is Welfare Diplomacy" in model.requests[1].prompt
+        assert "So there is a trade-off" in model.requests[1].prompt
+
     def test_without_a_summariser_the_messages_are_told(self):
         policy, model = self.talked(summariser="none")
         assert policy.ledger.summaries == {}

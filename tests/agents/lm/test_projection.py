@@ -29,7 +29,7 @@ def test_a_game_uses_at_least_as_much(message_rounds: int) -> None:
     entries = [entry for found in record["welfare_env"]["language_models"].values() for entry in found]
     asked = sum(entry["calls"] for entry in entries)
     assert number == questions_of_a_game(rules)
-    assert 0.75 * number <= asked <= number  # nobody sums up the last phase, and not all have something to build
+    assert 0.75 * number <= asked <= 1.25 * number  # retreats; nobody sums up the last phase; not all can build
     assert usage.output_tokens == 0
 
 

@@ -17,7 +17,7 @@ import agents
 import welfare_env
 from agents.lm.errors import PromptError
 from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
-from agents.lm.prompts.building import Draft
+from agents.lm.prompts.building import Draft, about
 from agents.lm.prompts.describe import convoy_ends
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, Ablation, parse_parts, parts_text
 from agents.lm.prompts.wording import rulebook
@@ -100,7 +100,8 @@ CASES: dict[str, Callable[[], Prompt]] = {
     "wd-tokens": lambda: build(talk(TOKENS).view("FRANCE", "messages", 2)),
     "mediator-tokens": lambda: build(talk(TOKENS).view("MEDIATOR", "messages", 2), flavour="mediator"),
     "mediator": lambda: build(opening(OPTIONS).view("MEDIATOR", "messages", 1), flavour="mediator"),
-    "summariser": lambda: summarise(opening().history[0], "FRANCE"),
+    "summariser": lambda: summarise(opening().history[0], "FRANCE", about(opening().view("FRANCE"), Flavour.WD)),
+    "summariser-sd-rolling": lambda: summarise(opening().history[0], "FRANCE", last="Trust nobody."),
 }
 
 
@@ -355,7 +356,7 @@ def test_a_finished_game_has_no_prompt() -> None:
         game.advance()
     with pytest.raises(PromptError, match="over"):
         build(game.view(game.powers[0]))
-    with pytest.raises(PromptError, match="nothing to summarize"):
+    with pytest.raises(PromptError, match="nothing to note"):
         summarise(game.history[0], game.powers[0])
 
 
