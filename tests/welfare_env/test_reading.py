@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.lm.reading.orders import OrderBook
+from agents.lm.reading.orders import OrderBook, OrderFault
 from welfare_env import Game, IllegalOrderError, OrderError, OrderSyntaxError, Rules, load_board, make, parallel_env
 from welfare_env.board.order_text import LONGEST_ORDER, read_order
 
@@ -75,6 +75,9 @@ def test_what_the_page_says_is_refused(text: str, error: str, named: list[str]) 
                 game.submit(power, [text])
             assert type(caught.value).__name__ == error
             messages.append(str(caught.value))
+            if error == "IllegalOrderError":
+                with pytest.raises(OrderFault):
+                    OrderBook(game.view(power)).find(text)
     assert any(all(value in message for value in named) for message in messages)
 
 
