@@ -223,7 +223,7 @@ def test_the_files_that_the_site_publishes(tmp_path):
         ("RUSSIA", "GLOBAL", "Peace & quiet?\nRussia")
     ]
     assert found.game.centers["RUSSIA"] == ("MOS", "SEV", "STP", "WAR")
-    assert found.notes == ("1 messages left out: sender or recipient is not a power",)
+    assert found.notes == ("messages left out (sender or recipient is not a power): 1",)
 
 
 def test_a_log_of_ai_diplomacy(saved, tmp_path):

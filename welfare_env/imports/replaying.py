@@ -41,7 +41,7 @@ def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
     game = replay.game
     if until is not None and until != game.phase:
         raise RecordError(f"until={until!r}: by our rules there is nothing to order in it, and {game.phase} follows")
-    counted = tuple(f"{count:,} {what}" for what, count in replay.notes.items() if count)
+    counted = tuple(f"{what}: {count:,}" for what, count in replay.notes.items() if count)
     origin = foreign.program, foreign.id, foreign.players, foreign.outcome
     return ImportedGame(game, *origin, (*counted, *foreign.unread), tuple(replay.reasoning))
 
@@ -157,14 +157,14 @@ class _Replay:
         for message in phase.messages:
             parts = _parts(message.text)
             if reason := _why_left_out(self.game, message, parts, is_silent):
-                self.notes[f"messages left out: {reason}"] += 1
+                self.notes[f"messages left out ({reason})"] += 1
                 continue
             self.notes[f"messages of more than {MAX_MESSAGE_LENGTH:,} characters, shown in parts"] += len(parts) > 1
             for part in parts:
                 self.game.send(message.sender, message.recipient, part)
         for power, text in phase.thoughts:
             if is_skipped or power not in self.game.powers or not _parts(text):
-                self.notes["thoughts left out: in a phase that the game skips, of no power, or no text"] += 1
+                self.notes["thoughts left out (in a phase that the game skips, of no power, or no text)"] += 1
             else:
                 self.reasoning.append(Reasoning(self.game.phase, 1, power, text))
 
@@ -173,7 +173,7 @@ class _Replay:
             disbands = {f"{unit} D" for unit in trapped.get(power, ())}
             texts = [text for text in orders if text not in disbands]
             if is_skipped or self.game.is_done:
-                self.notes["orders left out: in a phase that the game skips, or after the end"] += len(texts)
+                self.notes["orders left out (in a phase that the game skips, or after the end)"] += len(texts)
             else:
                 void = self.game.submit(power, self._without_idle_convoys(power, texts), strict=False)
                 what = "orders that are illegal by our rules; the replay shows them as void, with reasons"
