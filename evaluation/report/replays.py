@@ -62,7 +62,7 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
         short = policy_names(players.values())
         names = {power: short[policy] for power, policy in players.items()}
         recorded = _recorded_deviators(facts)
-        deviators = _minority(players) if recorded is None else recorded
+        deviators = _minority(_players(game, facts.get("players", {}))) if recorded is None else recorded
         found = analyze_messages(record, map_name).promises
         return Annotations(
             title=_short(game_title(names, power_names(game.powers))) if players else "",

@@ -70,13 +70,17 @@ def test_errors_name_options_that_work(saved, tmp_path):
     assert "S1901M to S1901M" in run("import", "wrong.json", "--until", "F1901M").output
 
 
-def test_the_replay_shows_what_agents_thought(saved, tmp_path):
+def test_the_replay_shows_the_models_and_what_they_thought(saved, tmp_path):
+    """One model among others is no deviator, as a policy of ours would be."""
     game = json.loads(saved.read_text(encoding="utf-8"))
-    game["phases"][0]["state_agents"] = {"FRANCE": {"model_id": "a-model", "full_private_diary": ["I trust nobody."]}}
+    agents = {power: {"model_id": "a-model"} for power in game["phases"][0]["state"]["units"]}
+    agents["FRANCE"] = {"model_id": "another", "full_private_diary": ["I trust nobody."]}
+    game["phases"][0]["state_agents"] = agents
     saved.write_text(json.dumps(game), encoding="utf-8")
-    assert "FRANCE: a-model" in run("import", "game.json").output
+    assert "FRANCE: another" in run("import", "game.json").output
     assert run("replay", "game-imported.json", "-o", "game.html").exit_code == 0
-    assert "I trust nobody." in (tmp_path / "game.html").read_text(encoding="utf-8")
+    page = (tmp_path / "game.html").read_text(encoding="utf-8")
+    assert ["I trust nobody." in page, '"player":"another"' in page, '"deviates":true' in page] == [True, True, False]
 
 
 def test_errors_are_one_line(saved):
