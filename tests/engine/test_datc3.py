@@ -6,6 +6,7 @@ The fast engine follows the DATC with its author's preferences under the ruleboo
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -148,6 +149,14 @@ def test_case(engine: str, in_words: bool, case: str, request: pytest.FixtureReq
 def test_the_datc_has_164_cases() -> None:
     assert len(CASES) == 164 + 1  # 6.J.9 has two positions
     assert all(case.steps[0].orders or case.centers for case in CASES.values())
+
+
+def test_the_page_of_differences_names_what_disagrees() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "differences.md").read_text(encoding="utf-8")
+    fast, reference = ({case for cases in causes.values() for case in cases} for causes in DISAGREEING.values())
+    not_yet, _, rest = page.partition("Not yet so here")[2].partition(";")
+    assert set(re.findall(r"6\.\w\.\d+", not_yet)) == fast
+    assert reference <= set(re.findall(r"6\.\w\.\d+", rest or page))
 
 
 def test_orders_in_words() -> None:
