@@ -42,7 +42,7 @@ from evaluation.web.hosting import Host
 from evaluation.web.routes import Routes
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address, listening, make_server, make_site
-address = Address(port=int(sys.argv[2]), limits=ConnectionLimits(most_each=3000))
+address = Address(port=int(sys.argv[2]), limits=ConnectionLimits(max_each=3000))
 with listening(address) as sock:
     host = Host(GameFolder(Path(sys.argv[1])))
     print(address.url, flush=True)

@@ -67,9 +67,9 @@ class Meter:
         """Adds to the number done."""
         self.bar.advance(self.bar.task_ids[-1], count)
 
-    def reach(self, done: int, what: str | None = None, total: int | None = None) -> None:
-        """Sets the number done, and the total if it was not known before."""
-        self.bar.update(self.bar.task_ids[-1], completed=done, description=what, total=total)
+    def reach(self, done: int, what: str | None = None) -> None:
+        """Sets the number done."""
+        self.bar.update(self.bar.task_ids[-1], completed=done, description=what)
 
     def line(self) -> str:
         """The progress in words: "playing: 12 of 60 games, 0:00:35 so far, about 0:02:20 left"."""

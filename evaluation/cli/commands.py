@@ -3,25 +3,74 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import welfare_env
 from agents.specs import usages
-from evaluation.cli import games, playing
-from evaluation.cli.check_model import check
 from evaluation.cli.console import errors_in_one_line
-from evaluation.cli.exact import exact
-from evaluation.cli.experiments import experiment
-from evaluation.cli.theorems import theorems
-from evaluation.web.commands import play
 
-GROUPS = {"train": "training", "modal": "modal_env"}  # group -> the package with its commands
+COMMANDS = {
+    "self-play": "evaluation.cli.playing:self_play",
+    "exploitability": "evaluation.cli.playing:exploitability",
+    "red-team": "evaluation.cli.playing:red_team",
+    "cross-play": "evaluation.cli.playing:cross_play",
+    "compare": "evaluation.cli.playing:compare",
+    "experiment": "evaluation.cli.experiments:experiment",
+    "exact": "evaluation.cli.exact:exact",
+    "theorems": "evaluation.cli.theorems:theorems",
+    "games": "evaluation.cli.games:games",
+    "replay": "evaluation.cli.games:replay",
+    "transcript": "evaluation.cli.games:transcript",
+    "messages": "evaluation.cli.games:messages",
+    "import": "evaluation.cli.games:import_command",
+    "play": "evaluation.web.commands:play",
+    "check-model": "evaluation.cli.check_model:check",
+    "warm-up": "evaluation.cli.commands:warm_up",
+    "demo": "evaluation.cli.playing:demo",
+    "store": "evaluation.cli.games:store_app",
+    "train": "training.cli.commands:app",
+    "modal": "modal_env.cli.commands:app",
+}
+"""Command or group -> where it is."""
+
+
+class Commands(TyperGroup):
+    """Imports a command when it is asked for: importing all takes a second."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        names: dict[str, Any] = dict.fromkeys(COMMANDS)
+        self.commands = names  # for suggestions
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name; None if there is none."""
+        return _loaded(cmd_name) if cmd_name in COMMANDS else None
+
+
+@cache
+def _loaded(name: str) -> Any:
+    module, _, attribute = COMMANDS[name].partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer()
+        single.command(name)(found)
+        found = single
+    command: Any = typer.main.get_command(found)
+    command.name = name
+    return command
+
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Measure and train cooperation in Welfare Diplomacy and Modal Combat. "
@@ -52,29 +101,3 @@ def warm_up() -> None:
     with errors_in_one_line("compiled parts are saved; run the same command to continue"):
         welfare_env.warm_up()
     print("ready: the game engine is compiled for this machine", file=sys.stderr)
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "self-play": playing.self_play,
-    "exploitability": playing.exploitability,
-    "red-team": playing.red_team,
-    "cross-play": playing.cross_play,
-    "compare": playing.compare,
-    "experiment": experiment,
-    "exact": exact,
-    "theorems": theorems,
-    "games": games.games,
-    "replay": games.replay,
-    "transcript": games.transcript,
-    "messages": games.messages,
-    "import": games.import_command,
-    "play": play,
-    "check-model": check,
-    "warm-up": warm_up,
-    "demo": playing.demo,
-}
-for name, command in COMMANDS.items():
-    app.command(name)(command)
-app.add_typer(games.store_app, name="store")
-for name, package in GROUPS.items():
-    app.add_typer(import_module(f"{package}.cli.commands").app, name=name)

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-import evaluation
 from agents.runtime.progress import metered
 from agents.specs import Spec, read, read_profile
+from evaluation.checks import EvaluationError
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
+from evaluation.measures.coalitions import COALITIONS
 from evaluation.measures.lm_usage import projection_table, spent
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.play.stored_games import read_start
+from evaluation.play.workers import Workers
 from modal_env.console import WIDE, plain_console
 from modal_env.interruptions import patient
 from welfare_env import Rules
@@ -71,18 +73,19 @@ def kind_of(setting: Setting) -> list[tuple[Rules, str]]:
     return [(setting.played, setting.map_name)]
 
 
-def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
-    """Parse --coalitions: the name of a set, or coalitions separated by commas with powers joined by +.
+def read_coalitions(text: str, powers: Sequence[str]) -> str | list[str | list[str]]:
+    """Parse --coalitions: names of sets and coalitions, separated by commas, with powers joined by +.
 
     Raises:
         UnknownPowerError: an unknown power; the message suggests a name.
     """
-    sets = (*evaluation.COALITIONS, "all-singles", "all-pairs")
+    sets = (*COALITIONS, "all-singles", "all-pairs")
     if text in sets:
         return text
-    coalitions = [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
-    for power in (power for coalition in coalitions for power in coalition if power not in powers):
-        known = (*powers, *sets) if coalitions == [[power]] else powers
+    parts = [part.strip() for part in text.split(",")]
+    coalitions = [part if part in sets else [power.strip().upper() for power in part.split("+")] for part in parts]
+    for power in (power for each in coalitions if isinstance(each, list) for power in each if power not in powers):
+        known = (*powers, *sets) if [power] in coalitions else powers
         hint = did_you_mean(power, known)
         raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
     return coalitions
@@ -126,8 +129,8 @@ class GameOptions:
         str | None,
         typer.Option(
             "--from",
-            metavar="FILE|FILE@PHASE|KEY@PHASE",
-            help="Begin where a saved or stored game was, with its rules and map, or in a position file.",
+            metavar="GAME@PHASE",
+            help="Begin where a game was, with its rules and map: KEY@F1903M or FILE@F1903M, or in a position file.",
             show_default="the opening",
         ),
     ] = None
@@ -223,10 +226,12 @@ class RunOptions:
                 if models is not None and models.budget is not None:
                     print(spent(models.budget.spent), file=sys.stderr)
 
-    def _pool(self) -> evaluation.Workers:
+    def _pool(self) -> Workers:
         if self.ray_address is None:
-            return evaluation.Workers(self.workers)
-        return evaluation.RayWorkers(self.ray_address, self.workers)
+            return Workers(self.workers)
+        from evaluation.play.ray_workers import RayWorkers
+
+        return RayWorkers(self.ray_address, self.workers)
 
     def _models(self, policies: Iterable[Spec]) -> SharedModels | None:
         """Cache and budget for the language models; None without language models."""
@@ -237,7 +242,7 @@ class RunOptions:
 
             return SharedModels(ResponseCache(self.lm_cache), Budget(self.budget_tokens, self.budget_dollars))
         if self.budget_tokens is not None or self.budget_dollars is not None:
-            raise evaluation.EvaluationError("a budget is only for language models, but no policy here uses one")
+            raise EvaluationError("a budget is only for language models, but no policy here uses one")
         return None
 
 

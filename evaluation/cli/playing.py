@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
-import evaluation
 from agents.runtime.command_options import as_arguments, with_options
 from agents.runtime.table_files import check_file
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_line, print_tables, print_text
 from agents.specs import listed
+from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_in_one_line, print_json
 from evaluation.cli.options import (
     CORES,
@@ -38,10 +38,12 @@ from evaluation.contrasts.comparing import GAMES, NOTHING, check_measures, compa
 from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.experiments.cross_play import MAX_TYPES, run_cross_play
 from evaluation.experiments.exploitability import run_exploitability
-from evaluation.experiments.red_team import BUDGETS, run_red_team
-from evaluation.experiments.self_play import run_self_play
+from evaluation.experiments.red_team import BUDGETS, RedTeamResult, run_red_team
+from evaluation.experiments.self_play import SelfPlayResult, run_self_play
+from evaluation.measures.coalitions import COALITIONS
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
+from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.report.replays import write_replay
@@ -105,9 +107,7 @@ def self_play(
         _print_usage([row for result in results for row in _models(result)])
 
 
-def _self_play(
-    policies: Sequence[str], games: int, setting: Setting
-) -> list[Callable[[evaluation.Runner], evaluation.SelfPlayResult]]:
+def _self_play(policies: Sequence[str], games: int, setting: Setting) -> list[Callable[[Runner], SelfPlayResult]]:
     return [partial(run_self_play, policy, games, setting) for policy in policies]
 
 
@@ -210,7 +210,7 @@ def red_team(
         _print_usage([] if result.found.usage is None else [("red team", result.found.usage)])
 
 
-def command_of(result: evaluation.RedTeamResult, policy: str, play: AttackGameOptions) -> str:
+def command_of(result: RedTeamResult, policy: str, play: AttackGameOptions) -> str:
     """The shell command that replays the best attack with the same seeds, hence the same gain, and saves a game."""
     best = result.best
     command = ["welfare-env", "exploitability", policy, "--coalitions", "+".join(best.coalition)]
@@ -305,7 +305,7 @@ def compare(
         setting = play.setting(run.store, variant)
         check_measures(measures, setting)
         if len(policies) < 2:
-            raise evaluation.EvaluationError(NOTHING)
+            raise EvaluationError(NOTHING)
         results = run.play(policies_of(policies), kind_of(setting), _self_play(policies, play.games, setting))
         found = compare_results(results, measures, pairs)
         tables.write(found.rows())
@@ -321,13 +321,13 @@ def demo(
 ) -> None:
     """A small demo: four policies in self-play, and the exploitability of two of them."""
     conditions: list[tuple[str, str, str | None]]
-    conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
+    conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in COALITIONS]
     if all(find_spec(name) for name in ("torch", "safetensors")):
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
         print(f"skipping the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
     setting = Setting(seed=seed)
-    calls: list[Callable[[evaluation.Runner], Any]] = [*_self_play(DEMO_POLICIES, DEMO_GAMES, setting)]
+    calls: list[Callable[[Runner], Any]] = [*_self_play(DEMO_POLICIES, DEMO_GAMES, setting)]
     for policy, name, deviator in conditions:
         attack: dict[str, Any] = {"deviator": deviator, "coalitions": name, "selection_games": DEMO_SELECTION_GAMES}
         calls.append(partial(run_exploitability, policy, DEMO_GAMES, setting, **attack))
@@ -372,7 +372,7 @@ def _written(result: Any, tables: TableOptions, as_json: bool, witness: Path | N
     return as_json
 
 
-def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:
+def _models(result: SelfPlayResult) -> list[tuple[str, LMUsage]]:
     """Language model usage: one entry, or one per model if there are several."""
     if result.usage is None or len(result.usage_by_model) == 1:
         return [] if result.usage is None else [(result.policy, result.usage)]

@@ -41,7 +41,7 @@ def choose_coalitions(
 
     Args:
         players: the players of the game.
-        coalitions: a key of `sets`, or a list of coalitions of one or more players.
+        coalitions: a key of `sets`, or a list of keys and of coalitions of one or more players.
         sets: name -> coalitions.
         check: called with every player name first, so that the caller can raise its own error for unknown players.
 
@@ -56,7 +56,10 @@ def choose_coalitions(
     if isinstance(coalitions, (set, frozenset)):
         raise EvaluationError(f"coalitions={quoted(coalitions)}: give the name of a set, or a list of coalitions")
     given = listed("coalitions", coalitions, "['FRANCE', ['ENGLAND', 'TURKEY']]")
-    chosen = [_coalition(players, coalition, check) for coalition in given]
+    chosen: list[Coalition] = []
+    for each in given:
+        is_set = isinstance(each, str) and each in sets
+        chosen += sets[each] if is_set else [_coalition(players, each, check)]
     if not 1 <= len(chosen) <= MAX:
         raise EvaluationError(f"coalitions: give 1 to {MAX:,}")
     return list(dict.fromkeys(chosen))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import welfare_env
-from agents.lm.errors import CacheError
 from agents.runtime.files import irregular, reason, shown
 from agents.specs import Spec, named_files
 from welfare_env.rules import RULES_REVISION
@@ -106,6 +105,8 @@ def replies_digest(path: str | os.PathLike[str]) -> str:
     Raises:
         CacheError: the file cannot be read.
     """
+    from agents.lm.errors import CacheError
+
     try:
         if wrong := irregular(path):
             raise CacheError(f"{shown(path)}: it {wrong}")

@@ -40,17 +40,13 @@ pre {{ padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
 NO_ICON = '<link rel="icon" href="data:,">'
 
 
-def whole_page(title: str, parts: Iterable[str], style: str = STYLE, head: str = NO_ICON) -> str:
-    """An HTML page from parts, without empty parts.
-
-    Args:
-        head: additional elements of the page's head.
-    """
+def whole_page(title: str, parts: Iterable[str]) -> str:
+    """An HTML page from parts, without empty parts."""
     body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"{head}<style>{style}</style></head><body><main>\n{body}\n</main></body></html>\n"
+        f"{NO_ICON}<style>{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n"
     )
 
 

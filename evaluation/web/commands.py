@@ -146,7 +146,7 @@ def _serve(
         seats = seats or GameFolder.create(out, settings, address)
         seats.serve(address)
         host = Host(seats, store, models)
-        site = make_site(Routes(host, address.is_secure).all, address, host.running, settings.most_text)
+        site = make_site(Routes(host, address.is_secure).all, address, host.running, settings.max_text)
         links = {seat: address.url + seats.link(seat) for seat in settings.seats}
         print("Each link is for one browser; spectators share theirs. Stop with Ctrl-C.")
         print("\n".join(f"{seat}: {link}" for seat, link in links.items()))

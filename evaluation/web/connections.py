@@ -18,15 +18,15 @@ class ConnectionLimits:
     """Limits of connections.
 
     Attributes:
-        most_each: maximum number of connections per address.
-        most: maximum number of connections in total.
+        max_each: maximum number of connections per address.
+        max_all: maximum number of connections in total.
         head_seconds: time limit for the head of a request.
         send_seconds: time limit for a client that does not read the response; then the connection is dropped (an event
             stream resumes after `Last-Event-ID` when the client reconnects).
     """
 
-    most_each: int = 200
-    most: int = 4000
+    max_each: int = 200
+    max_all: int = 4000
     head_seconds: float = 10
     send_seconds: float = 15
 
@@ -42,7 +42,7 @@ def limited(limits: ConnectionLimits) -> type[H11Protocol]:
             self._address = str(peer[0]) if isinstance(peer, tuple) else ""
             held[self._address] += 1
             super().connection_made(transport)
-            if held[self._address] > limits.most_each or held.total() > limits.most:
+            if held[self._address] > limits.max_each or held.total() > limits.max_all:
                 transport.abort()
                 return
             self._set_timer("head", limits.head_seconds)

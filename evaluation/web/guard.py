@@ -61,7 +61,7 @@ class Guard:
     Args:
         app: handles accepted requests. It gets the whole body at once.
         hosts: names and addresses of this server, without ports.
-        most_body: maximum bytes of a body.
+        max_body: maximum bytes of a body.
         patience: time limit for the body, in seconds.
     """
 
@@ -69,12 +69,12 @@ class Guard:
         self,
         app: ASGIApp,
         hosts: Collection[str],
-        most_body: int = MAX_BODY_WITHOUT_TEXT,
+        max_body: int = MAX_BODY_WITHOUT_TEXT,
         patience: float = 10,
     ) -> None:
         self.app = app
         self.hosts = frozenset(host.lower() for host in hosts)
-        self.most_body = most_body
+        self.max_body = max_body
         self.patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,8 +121,8 @@ class Guard:
 
     async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes | Refusal:
         declared = headers.get("content-length", "0")
-        too_long = Refusal(413, f"a request has at most {self.most_body} bytes", "long")
-        if not declared.isdecimal() or int(declared[:12]) > self.most_body:
+        too_long = Refusal(413, f"a request has at most {self.max_body} bytes", "long")
+        if not declared.isdecimal() or int(declared[:12]) > self.max_body:
             return too_long
         body = bytearray()
         try:
@@ -130,7 +130,7 @@ class Guard:
                 while True:
                     message = await receive()
                     body += message.get("body", b"")
-                    if len(body) > self.most_body:
+                    if len(body) > self.max_body:
                         return too_long
                     if message["type"] == "http.disconnect" or not message.get("more_body", False):
                         return bytes(body)

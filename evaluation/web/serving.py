@@ -101,22 +101,22 @@ def own_names() -> list[str]:
 
 
 def make_site(
-    routes: Sequence[Route], address: Address, lifespan: Lifespan[Starlette] | None = None, most_text: int = 0
+    routes: Sequence[Route], address: Address, lifespan: Lifespan[Starlette] | None = None, max_text: int = 0
 ) -> ASGIApp:
     """The application: routes behind the guard.
 
     Args:
-        most_text: maximum bytes, encoded, of the texts in one request, such as messages.
+        max_text: maximum bytes, encoded, of the texts in one request, such as messages.
     """
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers={WelfareEnvError: failed})
-    return Guard(site, address.hosts, MAX_BODY_WITHOUT_TEXT + most_text)
+    return Guard(site, address.hosts, MAX_BODY_WITHOUT_TEXT + max_text)
 
 
 def make_server(site: ASGIApp, address: Address) -> uvicorn.Server:
     """A uvicorn server, without access log."""
     limits = address.limits
     if address.public_url:
-        limits = dataclasses.replace(limits, most_each=limits.most)
+        limits = dataclasses.replace(limits, max_each=limits.max_all)
     config = uvicorn.Config(
         site,
         http=limited(limits),
@@ -141,7 +141,7 @@ def listening(address: Address) -> Iterator[socket.socket]:
         EvaluationError: the address or the port cannot be used.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # by default too low for the connections
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(address.limits.most + 200, hard)), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(address.limits.max_all + 200, hard)), hard))
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

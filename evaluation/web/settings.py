@@ -19,7 +19,7 @@ from welfare_env.game.press import MAX_MESSAGE_LENGTH, recipients
 
 SPECTATOR = "SPECTATOR"
 LONGEST_TIME = 60 * 24 * 30  # minutes
-MOST_BYTES = 12  # per encoded character: two escapes in JSON
+MAX_BYTES = 12  # per encoded character: two escapes in JSON
 
 
 class SeatedGameError(EvaluationError):
@@ -85,12 +85,12 @@ class TableSettings:
         return f"{names} against {', '.join(others)}"[:80] if others else names
 
     @property
-    def most_text(self) -> int:
+    def max_text(self) -> int:
         """Maximum encoded bytes of the messages in one answer."""
         if not self.rules.has_press:
             return 0
         count = len(recipients(board_of(self.map_name), self.rules, self.people[0]))
-        return count * MAX_MESSAGE_LENGTH * MOST_BYTES
+        return count * MAX_MESSAGE_LENGTH * MAX_BYTES
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, for `from_dict`."""
@@ -112,11 +112,14 @@ def profile_with(people: Sequence[str], others: str, map_name: str) -> str:
 
     Raises:
         UnknownPowerError: the map does not have one of the powers.
+        SeatedGameError: a power is named twice.
         UnknownAgentError, ProfileError, UnknownMapError: an invalid policy, profile or map.
     """
     powers = board_of(map_name).powers
-    seats = dict.fromkeys(power.upper() for power in people)
+    seats = [power.upper() for power in people]
     for seat in seats:
+        if seats.count(seat) > 1:
+            raise SeatedGameError(f"{seat} is named twice: name each power once")
         if seat not in powers:
             near = did_you_mean(seat, powers)
             raise UnknownPowerError(f"unknown power {seat!r:.80}{near}: give some of {', '.join(powers)}")

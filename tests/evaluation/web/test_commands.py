@@ -65,10 +65,10 @@ def test_the_longest_legal_messages_fit(made, quick_settings) -> None:
     settings = quick_settings("FRANCE*human: + 6*hold", map_name="standard")
     board, rules = load_board(settings.map_name), settings.rules
     longest = dict.fromkeys(recipients(board, rules, "FRANCE"), "\U0001f600" * MAX_MESSAGE_LENGTH)
-    assert len(json.dumps({"messages": longest})) <= settings.most_text + MAX_BODY_WITHOUT_TEXT
-    assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).most_text == 0
+    assert len(json.dumps({"messages": longest})) <= settings.max_text + MAX_BODY_WITHOUT_TEXT
+    assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).max_text == 0
     assert run("FRANCE", "--others", "hold", "--no-browser")[0] == 0
-    assert made[0][0].most_body == settings.most_text + MAX_BODY_WITHOUT_TEXT
+    assert made[0][0].max_body == settings.max_text + MAX_BODY_WITHOUT_TEXT
 
 
 def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) -> None:

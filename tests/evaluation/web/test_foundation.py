@@ -24,14 +24,14 @@ from evaluation.web.guard import MAX_BODY_WITHOUT_TEXT, SECURITY_POLICY, host_na
 from evaluation.web.journal import Journal, JournalError
 from evaluation.web.serving import EVERYWHERE, Address, listening, make_server, make_site
 
-LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=0.5)
+LIMITS = ConnectionLimits(max_each=20, max_all=60, head_seconds=0.5, send_seconds=0.5)
 
 
 class Site:
     """A small site that runs in a thread."""
 
     def __init__(
-        self, limits: ConnectionLimits = LIMITS, public_url: str = "http://play.test", most_text: int = 0
+        self, limits: ConnectionLimits = LIMITS, public_url: str = "http://play.test", max_text: int = 0
     ) -> None:
         self.streams = Events(3, most=4, pulse=0.2)
         self.sent = 0
@@ -42,7 +42,7 @@ class Site:
             Route("/big", self.big),
         ]
         self.address = Address(limits=limits, public_url=public_url)
-        self.server = make_server(make_site(routes, self.address, most_text=most_text), self.address)
+        self.server = make_server(make_site(routes, self.address, max_text=max_text), self.address)
 
     async def events(self, request):
         return self.streams.response(request)
@@ -175,7 +175,7 @@ def test_refusals_are_sentences_for_pages_and_for_people(site):
 
 
 def test_texts_that_people_may_send_fit():
-    made = Site(most_text=100_000)
+    made = Site(max_text=100_000)
     with made.running() as made.port:
         assert post(made, b"x" * (MAX_BODY_WITHOUT_TEXT + 100_000)).status == 200
         assert post(made, b"x" * (MAX_BODY_WITHOUT_TEXT + 100_001)).status == 413
@@ -214,7 +214,7 @@ def test_a_reader_that_does_not_read_is_dropped(site):
 
 
 def test_connections_have_limits_of_one_address_and_of_all():
-    made = Site(ConnectionLimits(most_each=20, most=30, head_seconds=60), public_url="")
+    made = Site(ConnectionLimits(max_each=20, max_all=30, head_seconds=60), public_url="")
     with made.running() as port:
         first = connect(port, "127.0.0.1")
         until(lambda: sum(map(is_closed, first)) == 10)
@@ -232,7 +232,7 @@ def connect(port, source) -> list[socket.socket]:
 
 
 def test_behind_a_proxy_all_people_have_one_address():
-    made = Site(ConnectionLimits(most_each=2, most=60), "https://play.test")
+    made = Site(ConnectionLimits(max_each=2, max_all=60), "https://play.test")
     with made.running() as port:
         opened = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(12)]
         for sock in opened:  # each is served, so none has been closed

@@ -61,7 +61,7 @@ def trusting() -> ssl.SSLContext:
 def behind(serving, tmp_path) -> Iterator[tuple]:
     """The server, and the port of nginx before it."""
     port = free_port()
-    limits = ConnectionLimits(most_each=3)  # of one address: here that is the proxy's
+    limits = ConnectionLimits(max_each=3)  # of one address: here that is the proxy's
     server = serving(TWO, begun=True, limits=limits, public_url=f"https://localhost:{port}")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]

@@ -429,3 +429,5 @@ def test_people_take_seats_of_a_profile():
     assert profile_with(["PLAYERA", "PLAYERB", "PLAYERC"], "dove", "clique:3").count("human:") == 3
     with pytest.raises(UnknownPowerError, match="did you mean 'FRANCE'"):
         profile_with(["ENGLAND", "FRANC"], "dove", "standard")
+    with pytest.raises(SeatedGameError, match="FRANCE"):
+        profile_with(["FRANCE", "france"], "dove", "standard")
