@@ -20,7 +20,12 @@ Result = TypeVar("Result")
 
 
 class CallError(WelfareEnvError):
-    """A call that failed for good. The game can go on; the player has no reply this time."""
+    """A call without a reply. The game goes on without it, unless it may be answered later (`is_passing`)."""
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the question may be answered later, so that the game has to stop."""
+        return False
 
 
 class Answerer(Protocol):
@@ -41,14 +46,14 @@ class Question(NamedTuple):
 
 
 Asking = Generator[Question, Any, Result]
-"""A generator that yields questions, is sent a reply or `CallError` for each, and returns its result."""
+"""A generator that yields questions, is sent a reply or a `CallError` that does not pass, and returns its result."""
 
 
 def answer(asking: Asking[Result]) -> Result:
     """Runs a turn, answers its questions one after the other, and returns its result.
 
     Raises:
-        LMError: a question cannot be answered and the game cannot go on.
+        LMError: a question cannot be answered, now or at all, and the game cannot go on.
     """
     with closing(asking):
         reply: Any = None
@@ -58,6 +63,8 @@ def answer(asking: Asking[Result]) -> Result:
                 try:
                     reply = model.complete(request)
                 except CallError as error:
+                    if error.is_passing:
+                        raise
                     reply = error
         except StopIteration as end:
             result: Result = end.value
@@ -77,6 +84,8 @@ async def aanswer(asking: Asking[Result]) -> Result:
             try:
                 reply = await model.acomplete(request)
             except CallError as error:
+                if error.is_passing:
+                    raise
                 reply = error
 
 

@@ -1,12 +1,12 @@
 """Checks before a run how a server and its model handle our questions, so that no money is spent on a wrong setting.
 
-It asks four questions: one whose answer appears only in the schema, and those of a Spring with messages, a Winter and a
-retreat. If the schema is not enforced, it also tries each kind of grammar that servers accept.
+It asks the questions of every kind of phase, with their real schemas, and one whose answer appears only in the schema,
+which shows whether schemas are enforced. If they are not, it also tries each kind of grammar that servers accept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import Reply, Request
 from agents.lm.models.providers.faults import SCHEMA
-from agents.lm.models.providers.grammars import GRAMMARS, PROBE, probe_request, probes
+from agents.lm.models.providers.grammars import GRAMMARS, PROBE, probe_request
 from agents.lm.models.providers.openai import OpenAIModel
-from agents.lm.models.providers.remote_model import is_same_model
+from agents.lm.models.providers.remote_model import CUT, is_same_model
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.parsing import parse
@@ -61,16 +61,21 @@ class _Asked:
 
 
 def views() -> dict[str, View]:
-    """A view of each type of phase."""
-    winter = Game.from_position("W1905A", {"TURKEY": ["F ANK", "A ARM"]}, {"TURKEY": ["ANK", "CON", "SMY"]})
-    owned = {"FRANCE": ["PAR", "BRE", "MAR"]}
+    """A view of each kind of phase, as their schemas differ."""
+    owned = {"FRANCE": ["PAR", "BRE", "MAR"], "TURKEY": ["ANK", "CON", "SMY"]}
+    builds = Game.from_position("W1905A", {"TURKEY": ["A GRE"]}, owned)
+    disbands = Game.from_position("W1905A", {"TURKEY": ["F ANK", "A ARM"]}, owned)
     dislodged = {"FRANCE": {"A GRE": ["ALB", "BUL"]}}
     retreat = Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, owned, dislodged=dislodged)
     return {
         "Spring": Game().view("FRANCE", "messages", 1),
-        "Winter": winter.view("TURKEY", "messages", 1),
+        "Winter": disbands.view("TURKEY", "messages", 1),
+        "Winter with builds": builds.view("TURKEY", "messages", 1),
         "retreat": retreat.view("FRANCE", "orders"),
     }
+
+
+QUESTIONS = 5  # those of `views`, and the probe
 
 
 def check_model(
@@ -97,7 +102,8 @@ def check_model(
         reply = model.complete(request)
         asked.append(_Asked(name, view, request, reply, perf_counter() - began))
         on_question()
-    return [*_answering(model, probe), *_schema(player, probe), *_forms(player, asked), *_costs(player, asked, rules)]
+    findings = [*_answering(model, probe), *_schema(player, probe, asked), *_forms(player, asked), *_context(asked)]
+    return [*findings, *_costs(player, asked, rules)]
 
 
 def _answering(model: Model, probe: Reply) -> Iterator[Finding]:
@@ -111,41 +117,56 @@ def _answering(model: Model, probe: Reply) -> Iterator[Finding]:
         yield Finding("answering model", f"{probe.model} instead of {asked}", False, advice)
 
 
-def _schema(player: LMPolicy, probe: Reply) -> Iterator[Finding]:
-    model, style = player.model, player.style
-    if obeys(probe.text, PROBE):
-        kind = getattr(model, "kind", None)
-        how = f"as a grammar ({kind})" if kind else "as a schema"
-        good = style.schema != "none"
-        advice = "" if good else "with schema=orders the server admits only legal orders"
-        yield Finding("schema of a reply", f"enforced, {how}", good, advice)
-        return
-    refused = SCHEMA in getattr(model, "without", ())
-    result = "refused by the server" if refused else "ignored by the server: the reply does not match it"
-    found = _grammar(model)
-    if found:
-        yield Finding("schema of a reply", f"{result}; enforced as grammar={found}", False, f"set grammar={found}")
+def _schema(player: LMPolicy, probe: Reply, asked: Sequence[_Asked]) -> Iterator[Finding]:
+    """Whether schemas are enforced: that of the probe, and those of the questions."""
+    with_schema = [each for each in asked if each.request.schema is not None]
+    left_out = [each.name for each in with_schema if SCHEMA in each.reply.left_out]
+    grammar = getattr(player.model, "grammar", None)
+    how = f"as a grammar ({grammar})" if grammar else "as a schema"
+    if left_out and SCHEMA not in probe.left_out:
+        advice = f"{', '.join(left_out)}: those replies are not bound to the form; schema=form sends one for all phases"
+        yield Finding("schema of a reply", f"refused for {len(left_out)} of {len(with_schema)} phases", False, advice)
+    elif obeys(probe.text, PROBE):
+        advice = "" if with_schema else "with schema=orders the server admits only legal orders"
+        yield Finding("schema of a reply", f"enforced, {how}", bool(with_schema), advice)
     else:
-        known = ", ".join(GRAMMARS) if isinstance(model, OpenAIModel) else ""
-        tried = f"; as a grammar ({known}) not enforced either" if known else ""
-        advice = "nothing forces the model to keep to the form: set schema=none,add=legal_orders, and watch the losses"
-        yield Finding("schema of a reply", result + tried, style.schema == "none", advice)
+        yield _not_enforced(player, probe)
+
+
+def _not_enforced(player: LMPolicy, probe: Reply) -> Finding:
+    is_refused = SCHEMA in probe.left_out
+    result = "refused by the server" if is_refused else "ignored by the server: the reply does not match it"
+    found = _grammar(player.model)
+    if found:
+        return Finding("schema of a reply", f"{result}; enforced as grammar={found}", False, f"set grammar={found}")
+    known = ", ".join(GRAMMARS) if isinstance(player.model, OpenAIModel) else ""
+    tried = f"; as a grammar ({known}) not enforced either" if known else ""
+    advice = "nothing forces the model to keep to the form: set schema=none,add=legal_orders, and watch the losses"
+    return Finding("schema of a reply", result + tried, player.style.schema == "none", advice)
 
 
 def _grammar(model: Model) -> str | None:
     """The kind of grammar that the server enforces."""
     if not isinstance(model, OpenAIModel) or model.api != "chat" or model.is_official:
         return None
-    for name, request in probes().items():
-        if name is None:
-            continue
+    for kind in GRAMMARS:
         try:
-            reply = model.complete(request)
+            reply = model.with_grammar(kind).complete(probe_request(f"grammar-{kind.replace('.', '-')}"))
         except ModelError:
             continue
         if obeys(reply.text, PROBE):
-            return name
+            return kind
     return None
+
+
+def _context(asked: Sequence[_Asked]) -> Iterator[Finding]:
+    """Whether the server has cut a prompt."""
+    for each in asked:
+        size, read = len(each.request.prompt.encode()), each.reply.usage.input_tokens
+        if read < size / CUT:
+            advice = "give the server a longer context (Ollama: num_ctx in the Modelfile, or OLLAMA_CONTEXT_LENGTH)"
+            yield Finding("context", f"{read:,} tokens read of a prompt of {size:,} bytes", False, advice)
+            return
 
 
 def _forms(player: LMPolicy, asked: list[_Asked]) -> Iterator[Finding]:
@@ -154,7 +175,11 @@ def _forms(player: LMPolicy, asked: list[_Asked]) -> Iterator[Finding]:
         notes = [f"{len(read.orders)} of {len(read.orders) + read.refused_orders} orders legal"]
         notes += [] if read.is_valid else ["not in the form asked for"]
         notes += [f"ended by {each.reply.finish}"] if each.reply.finish != "stop" else []
-        if each.request.schema is not None and not obeys(each.reply.text, each.request.schema):
+        if (
+            each.request.schema is not None
+            and SCHEMA not in each.reply.left_out
+            and not obeys(each.reply.text, each.request.schema)
+        ):
             notes.append("does not match its schema")
         is_good = read.is_valid and not read.refused_orders and each.reply.finish == "stop"
         advice = "set a larger max_tokens" if each.reply.finish == "length" else ""

@@ -26,8 +26,8 @@ FAULT_KINDS = (
 ENDING_KINDS = frozenset({"authentication", "not found", "quota", "unreachable"})
 """Kinds with which every further call would fail, too: they end the run (`AccessError`)."""
 
-PASSING_KINDS = frozenset({"rate limit", "server", "timeout", "connection"})
-"""Transient kinds: the same question may be answered later."""
+PASSING_KINDS = frozenset({"rate limit", "server", "timeout", "connection", "malformed"})
+"""Transient kinds: the same question may be answered later, so they end the game, which is resumed there."""
 
 
 class LMError(WelfareEnvError):
@@ -35,7 +35,8 @@ class LMError(WelfareEnvError):
 
 
 class ModelError(LMError, CallError):
-    """A call that failed for good. The game can go on; the player has no reply this time.
+    """A call without a reply. If it may be answered later (`PASSING_KINDS`), the game stops there, and is resumed by
+    the same command; otherwise the game goes on, and the player has no reply this time.
 
     Attributes:
         kind: one of `FAULT_KINDS`.
@@ -46,6 +47,11 @@ class ModelError(LMError, CallError):
     def __init__(self, kind: str, text: str, faults: tuple[str, ...] = (), usage: Any = None) -> None:
         super().__init__(kind, text, faults, usage)
         self.kind, self.faults, self.usage = kind, faults or (kind,), usage
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the question may be answered later."""
+        return self.kind in PASSING_KINDS
 
     def __str__(self) -> str:
         return str(self.args[1])

@@ -24,10 +24,10 @@ from typing import Any, Protocol, get_args, runtime_checkable
 from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel
-from agents.lm.models.limits import LOOP, Halt
+from agents.lm.models.limits import MODELS, Halt
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
-from agents.lm.models.providers.retries import most_tokens
+from agents.lm.models.providers.remote_model import most_tokens
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from welfare_env.checks import quoted
 
@@ -57,7 +57,8 @@ class OwnModel(Protocol):
             computed from the price if they are None.
 
         Raises:
-            ModelError: there is no reply to this request; the game goes on without it.
+            ModelError: there is no reply to this request. The game goes on without it, unless its kind is one of
+                `agents.lm.errors.PASSING_KINDS`: then it stops, and the same command resumes it.
             AccessError: no other request would get a reply, either; the run ends, as with any other error.
         """
 
@@ -87,7 +88,7 @@ class AdaptedModel:
 
     def complete(self, request: Request) -> Reply:
         """As `acomplete`, for code without an event loop."""
-        return LOOP.run(self.acomplete(request))
+        return MODELS.run(self.acomplete(request))
 
     async def acomplete(self, request: Request) -> Reply:
         """Asks the model.
@@ -103,6 +104,8 @@ class AdaptedModel:
             return await self._asked(request)
         except ModelError as error:
             self.faults.update(error.faults)
+            if error.is_passing and self.halt.stops == since:
+                self.halt.stop(error)
             raise
         except LMError as error:
             if self.halt.stops == since:  # not the error of another call
@@ -112,7 +115,7 @@ class AdaptedModel:
     async def _asked(self, request: Request) -> Reply:
         prompt = most_tokens(request)
         dollars = None if self.price is None else self.price.most(prompt, request.max_tokens)
-        async with self.budget.hold(prompt + request.max_tokens, dollars, self) as hold:
+        async with self.budget.hold(prompt + request.max_tokens, dollars) as hold:
             try:
                 said = self.model.complete(request)
                 reply = self._reply(await said if inspect.isawaitable(said) else said, prompt)

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from agents.specs.grammar import SpecFault, checked_text, error_of, unwrapped
+from agents.specs.grammar import checked_text, unwrapped
 from agents.specs.reading import PolicyLike, read
 from agents.specs.spec import Spec
 from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean
@@ -98,8 +98,8 @@ ProfileLike = PolicyLike | Profile | Mapping[str, PolicyLike]
 
 
 def is_profile(text: str) -> bool:
-    """Whether a text counts or names seats; otherwise it is the spec of one policy."""
-    return _TERM.match(text) is not None
+    """Whether a text counts or names seats, of at least one policy; otherwise it is the spec of one policy."""
+    return any(_TERM.match(term) for term in _split(text))
 
 
 def read_profile(profile: ProfileLike, names: Collection[str] = ()) -> Profile:
@@ -124,19 +124,18 @@ def read_profile(profile: ProfileLike, names: Collection[str] = ()) -> Profile:
 def written_terms(text: str) -> list[tuple[str, str]]:
     """The seats and the policy of each term of a profile's text, as written but without parentheses around a policy.
 
-    The policies are not read. Without counts of seats, there is one term with the seats "".
+    The policies are not read. A term without seats has one. Without any seats, there is one term with the seats "".
 
     Raises:
-        UnknownAgentError: a term without seats, or the text is too long.
+        UnknownAgentError: the text is too long.
     """
     if not is_profile(checked_text(text)):
         return [("", unwrapped(text))]
     terms = []
     for term in _split(text):
         match = _TERM.match(term)
-        if match is None:
-            raise error_of(text, SpecFault(term, "give SEATS*SPEC, such as 4*dove"))
-        terms.append((match[1], unwrapped(term[match.end() :])))
+        seats, start = ("1", 0) if match is None else (match[1], match.end())
+        terms.append((seats, unwrapped(term[start:])))
     return terms
 
 

@@ -71,11 +71,15 @@ class OneCallHarness(vf.Harness[vf.HarnessConfig]):
         return vf.ProgramResult(0, "", "")
 
 
+RETRIES = 3
+"""How often a question is asked again whose run has failed."""
+
+
 class SeatModel:
     """A verifiers agent as a language model of `agents.lm`: each question is a run of the agent.
 
     Attributes:
-        traces: the traces of all questions so far.
+        traces: the traces of all questions that were answered so far.
     """
 
     def __init__(self, agent: vf.Agent, power: str) -> None:
@@ -93,22 +97,23 @@ class SeatModel:
         raise LMError(f"{self.name}: this player works only in an event loop")
 
     async def acomplete(self, request: Request) -> Reply:
-        """Ask the agent.
+        """Ask the agent; a run that fails is repeated, and its trace gets no reward.
 
         Raises:
-            ModelError: the agent's run failed.
+            ModelError: all runs failed, so the game stops.
         """
         schema = None if request.schema is None else dict(request.schema)
         question = Question(
             system_prompt=_text(request.system) or None, prompt=_text(request.user), reply_schema=schema
         )
-        trace = await self.agent.run(vf.Task(question))
-        self.traces.append(trace)
-        used = trace.usage
-        usage = Usage(used.prompt_tokens, 0, used.completion_tokens, None) if used else NO_USAGE
-        if not trace.ok:
-            raise ModelError("server", "; ".join(error.message for error in trace.errors), usage=usage)
-        return Reply(trace.last_reply, usage, model=self.name)
+        for _ in range(1 + RETRIES):
+            trace = await self.agent.run(vf.Task(question))
+            if trace.ok:
+                self.traces.append(trace)
+                used = trace.usage
+                usage = Usage(used.prompt_tokens, 0, used.completion_tokens, None) if used else NO_USAGE
+                return Reply(trace.last_reply, usage, model=self.name)
+        raise ModelError("server", "; ".join(error.message for error in trace.errors))
 
 
 def _text(blocks: Iterable[Block]) -> str:

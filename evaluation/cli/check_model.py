@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 import agents
-from agents.lm.checking import Finding, as_dicts, check_model
+from agents.lm.checking import QUESTIONS, Finding, as_dicts, check_model
 from agents.lm.player.policy import language_models
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json
@@ -16,8 +16,6 @@ from agents.runtime.tables import print_tables
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_in_one_line, print_json
 from welfare_env import Rules
-
-QUESTIONS = 4
 
 
 def check(
@@ -27,7 +25,7 @@ def check(
     years: Annotated[int, typer.Option(min=1, help="Project the cost of games of this many years.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Test a language model with four questions: schema enforcement, reply format and projected cost.
+    """Test a language model with the questions of every kind of phase: schemas, reply format and projected cost.
 
     Exits with status 1 if a setting should be changed.
     """

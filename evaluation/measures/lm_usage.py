@@ -33,10 +33,11 @@ class LMUsage:
         dollars: list price of all replies; None if a price is unknown.
         faults: kind -> number of failed requests, retries included.
         endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summarizer), "refused",
-            "odd endings".
+            "notes refused", "odd endings".
         losses: kind -> number of unusable parts of replies.
         answered_by: model name reported by the server -> number of replies; empty for games of earlier versions.
-        with_schema, obeyed: number of replies to prompts with a schema, and of those that match the schema.
+        with_schema, obeyed: number of replies to prompts sent with a schema, and of those that match the schema.
+        left_out: parameter -> number of replies for which it was not sent, as the server refuses it.
     """
 
     games: int
@@ -53,6 +54,7 @@ class LMUsage:
     answered_by: dict[str, int]
     with_schema: int
     obeyed: int
+    left_out: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -136,6 +138,7 @@ def _share(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "dollars": None if None in dollars else sum(dollars),
         "faults": dict(Counter(fault for reply in replies for fault in reply["faults"])),
         "answered_by": dict(Counter(name for reply in replies if (name := reply.get("model")))),
+        "left_out": dict(Counter(name for reply in replies for name in reply.get("left_out", ()))),
         "endings": dict(Counter(end for reply in replies if (end := reply.get("finish", "stop")) != "stop")),
     }
 
@@ -175,6 +178,7 @@ def _total(games: int, models: Sequence[Mapping[str, Any]]) -> LMUsage:
         answered_by=_counted(models, "answered_by"),
         with_schema=sum(model.get("with_schema", 0) for model in models),
         obeyed=sum(model.get("obeyed", 0) for model in models),
+        left_out=_counted(models, "left_out"),
     )
 
 
@@ -182,6 +186,7 @@ _ADVICE = {
     "cut off": "{count} of {calls} replies were cut off at max_tokens (which includes hidden thinking): raise "
     "max_tokens, or lower effort",
     "notes cut off": "{count} notes were cut off at their limit: choose another model as summariser, or none",
+    "notes refused": "{count} notes were refused: choose another model as summariser, or none",
     "refused": "{count} of {calls} replies were refusals by the model or its provider: see the turns in the "
     "record, and try another model or flavour",
     "odd endings": "{count} of {calls} replies ended in an unknown way: see the turns in the record",
@@ -208,9 +213,10 @@ def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
 def _endings(models: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Counts by the keys of `_ADVICE`."""
     counts = Counter(_counted(models, "endings"))
-    cut = sum(turn.get("finish") == "length" for model in models for turn in model["turns"])
-    named = {"cut off": cut, "notes cut off": counts["length"] - cut}
-    named |= {"refused": counts["refusal"], "odd endings": counts["other"]}
+    turns = Counter(turn.get("finish") for model in models for turn in model["turns"])
+    named = {"cut off": turns["length"], "notes cut off": counts["length"] - turns["length"]}
+    named |= {"refused": turns["refusal"], "notes refused": counts["refusal"] - turns["refusal"]}
+    named |= {"odd endings": counts["other"]}
     return {name: count for name, count in named.items() if count}
 
 
@@ -292,7 +298,8 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
         output = f"{usage.output_tokens:,}{thought}"
         obeyed, by = share_of_schema(usage.obeyed, usage.with_schema), answering(usage.answered_by)
         counts = (by, f"{usage.calls:,}", f"{usage.failed:,}", obeyed, f"{usage.input_tokens:,}", share, output)
-        counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items())
+        left_out = ((f"without {name}", number) for name, number in usage.left_out.items())
+        counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items(), *left_out)
         wrong = ", ".join(f"{kind} {number}" for kind, number in counted)
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))
     return table

@@ -137,7 +137,7 @@ class Seats:
             elif phase := past.get(env.game.phase):
                 env.step(self._replayed(phase, agent, observation, info))
             elif agent in waiting:
-                env.step(await waiting[agent].aact(observation, info))
+                env.step(await _asked(waiting[agent], agent, observation, info))
             else:
                 env.step(_act(policies[agent], agent, observation, info))
         return self.record()
@@ -155,7 +155,7 @@ class Seats:
                 observations, _, _, _, infos = env.step(again)
                 continue
             asked = [agent for agent in env.agents if agent in waiting]
-            turns = {agent: waiting[agent].aact(observations[agent], infos[agent]) for agent in asked}
+            turns = {agent: _asked(waiting[agent], agent, observations[agent], infos[agent]) for agent in asked}
             actions = await _all(turns, models) if turns else {}
             for agent in env.agents:
                 if agent not in waiting:
@@ -286,6 +286,21 @@ def _ask_language_models(specs: Collection[Spec], made: Iterable[Policy]) -> boo
     from agents.lm.player.policy import language_models
 
     return any(True for policy in made for _ in language_models(policy))
+
+
+async def _asked(policy: AskingPolicy, player: str, observation: Any, info: Mapping[str, Any]) -> Any:
+    """The action of a policy with language models. If the game has to stop for lack of a reply, the error says where.
+
+    Raises:
+        ModelError, AccessError: there is no reply, now or at all.
+    """
+    from agents.lm.errors import AccessError, ModelError
+
+    try:
+        return await policy.aact(observation, info)
+    except (AccessError, ModelError) as error:
+        where = f"; the game stopped in {info['view'].phase} at a question to {player}"
+        raise type(error)(error.kind, f"{error}{where}") from error
 
 
 def _act(policy: Policy, player: str, observation: Any, info: Mapping[str, Any]) -> Any:

@@ -163,8 +163,6 @@ class Runner:
                 used += _judged(record)
                 self.report(copies[spec])
                 yield spec, record
-        if self.models is not None:
-            self.models.forget_passing()  # the next run retries calls that failed this time
         _warn(used)
 
     def _warn_of_unnamed(self, specs: Sequence[GameSpec]) -> None:

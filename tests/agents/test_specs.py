@@ -285,7 +285,7 @@ def test_unnamed_policies_of_one_kind_are_told_apart():
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ("4*dove + hold", UnknownAgentError, "at 'hold': give SEATS"),
+        ("4*dove + hodl", UnknownAgentError, "at 'hodl'"),
         ("0*dove + 7*hold", ProfileError, "give 1 to 99 seats"),
         ("FRANCE*dove + france*hold + 5*dove", ProfileError, "FRANCE is named twice"),
         ("4*dove + 4*hold", ProfileError, "seats for 8: give 7, one for each of AUSTRIA"),

@@ -111,16 +111,18 @@ class TestKept:
     def test_no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-the-tests-0123456789")
         with StubServer() as server:
-            server.fail("400", "500")
+            server.fail("ok", "400")
             policy = f"lm:openai/any,base_url={server.url}/v1,retries=0,key_variable=OPENAI_API_KEY"
             found = play_game(game("hold", FRANCE=policy))
         assert "sk-a-key" not in json.dumps(found)
         assert any("failed" in entry["reply"] for entry in models_of(found)["FRANCE"][0]["transcript"])
 
     def test_failed_calls_are_told(self) -> None:
-        found = play_game(game("hold", FRANCE=STUB), Models(lambda request: ModelError("server", "down", ("server",))))
+        found = play_game(
+            game("hold", FRANCE=STUB), Models(lambda request: ModelError("bad request", "down", ("bad request",)))
+        )
         told = "\n".join(as_text(transcript_of(found)))
-        assert told.count("failed: server") == 6
+        assert told.count("failed: bad request") == 6
         lines = [json.loads(line) for line in as_lines(transcript_of(found))]
         assert {message["role"] for line in lines for message in line["messages"]} == {"system", "user"}
 

@@ -1,12 +1,14 @@
 """Odd specs, programs, replies of language models, and answers of their servers."""
 
 import functools
+import importlib
 import json
 import os
 import pickle
 from dataclasses import asdict
 from typing import Any, get_args
 
+import httpx2
 import numpy as np
 from hypothesis import strategies as st
 
@@ -17,7 +19,6 @@ from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
-from agents.lm.models.providers.answers import MOST_TOKENS
 from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
 from agents.lm.reading.parsing import parse, reply_schema
 from agents.lm.stub.replies import Instance
@@ -213,6 +214,7 @@ def test_thoughts_are_not_sent(given: Any) -> None:
 
 # Servers
 
+MOST_TOKENS = 10**9
 KEY = "sk-nobody-may-read-this-0123456789"
 GOOD = 'Peace? {"orders": ["A PAR H"]} é🙂'
 QUESTION = Request((Block("You play FRANCE."),), (Block("What now?"),), {"type": "object"}, max_tokens=500)
@@ -257,21 +259,23 @@ def model_of(api: str) -> tuple[Any, list[tuple[int, dict[str, str], bytes]]]:
 
     settings: dict[str, Any] = {"key_variable": "HOSTILE_KEY", "base_url": "http://127.0.0.1:1", "retries": 0}
     settings |= {"prices": {"any": Price(1.0, 2.0)}} | ({} if api == "messages" else {"api": api})
-    model = base("any", **settings)
-    http = model._connection._http
 
     def respond(request: Any) -> Any:
         status, headers, content = sending[0]
-        return http.Response(status, headers=headers, stream=http.ByteStream(content))
+        return httpx2.Response(status, headers=headers, stream=httpx2.ByteStream(content))
 
-    model._connection.new_line = lambda: http.MockTransport(respond)
-    return model, sending
+    sdk = importlib.import_module(base.SDK)
+    settings["http_client"] = sdk.DefaultAsyncHttpxClient(
+        transport=httpx2.MockTransport(respond), follow_redirects=False
+    )
+    return base("any", **settings), sending
 
 
 def receive(api: str, status: int, headers: dict[str, str], content: bytes) -> Any:
     """The reply; errors are readable, without the key, and account for what was used."""
     model, sending = model_of(api)
-    model.without = frozenset()
+    model._refused.clear()
+    model._failures = 0
     sending[:] = [(status, headers, content)]
     try:
         reply = model.complete(QUESTION)

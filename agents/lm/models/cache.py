@@ -1,8 +1,7 @@
 """Replies cached on disk, so that an interrupted run can go on without paying again.
 
 A reply is looked up by the model, its settings and the whole request. One SQLite file, which any number of threads and
-processes may write; nothing in it is unpickled. It contains no prompts and no API keys. Reads never wait; writes wait
-for other processes, so they have their own thread and connection, and games go on meanwhile.
+processes may write; nothing in it is unpickled. It contains no prompts and no API keys.
 """
 
 from __future__ import annotations
@@ -10,26 +9,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
-from threading import Lock, RLock
-from typing import Any, TypeVar, get_args
+from threading import RLock
+from typing import Any, get_args
 
-from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError, StoppedError
-from agents.lm.models.limits import LOOP
+from agents.lm.errors import FAULT_KINDS, CacheError, ModelError
+from agents.lm.models.limits import MODELS
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.runtime.files import parse_json
 from agents.runtime.storage import FileLayout
-
-_T = TypeVar("_T")
-
-_log = logging.getLogger(__name__)
 
 KEY_VERSION = 1
 """Part of every key: raise it when old replies no longer fit equal requests."""
@@ -38,18 +32,14 @@ _CREATE = """
 CREATE TABLE replies (
     key TEXT PRIMARY KEY,  -- of model, settings and request, see reply_key
     model TEXT NOT NULL,   -- name and settings, canonical JSON
-    reply TEXT NOT NULL,   -- JSON; of a call that failed for good, how it failed
-    checksum TEXT NOT NULL -- SHA-256 of key and reply
+    reply TEXT NOT NULL    -- JSON; of a call that failed for good, how it failed
 ) WITHOUT ROWID
 """
-_CURE = (
-    "Restore the file from a copy; or delete the row with that key from its table `replies`, or the whole file: what "
-    "is missing is asked again"
-)
+_CURE = "Restore the file from a copy, or delete it: what is missing is asked again"
 
 _LAYOUT = FileLayout(
     application=0x574C4D52,  # "WLMR"
-    version=1,
+    version=2,
     create=_CREATE,
     error=CacheError,
     damaged="The file is damaged or has no replies: move it away or restore it from a copy, and run this again",
@@ -67,9 +57,7 @@ def reply_key(model: Model, request: Request) -> str:
     asked = {field.name: getattr(request, field.name) for field in fields(request)}
     texts = [block.text.encode() for block in (*request.system, *request.user)]
     blocks = [[(len(block.text), block.cache) for block in asked.pop(part)] for part in ("system", "user")]
-    begin = json.dumps([KEY_VERSION, _model_text(model), blocks, {"schema": None}]).removesuffix("null}]")
-    rest = json.dumps({name: value for name, value in asked.items() if name != "schema"}).removeprefix("{")
-    head = f"{begin}{request.schema_text}, {rest}]"  # the JSON of a list of all, as in files of earlier versions
+    head = json.dumps([KEY_VERSION, _model_text(model), blocks, asked])
     return hashlib.sha256(b"".join([head.encode("ascii"), *texts])).hexdigest()
 
 
@@ -85,10 +73,9 @@ class ResponseCache:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()  # the working directory may change before the file is opened
-        self._reading, self._writing = _Connection(self.path), _Connection(self.path)
-        self._lock = RLock()
+        self._connection: sqlite3.Connection | None = None
         self._asked: dict[str, Future[Reply]] = {}
-        self._writer: ThreadPoolExecutor | None = None
+        self._lock = RLock()
 
     def __enter__(self) -> ResponseCache:
         return self
@@ -99,27 +86,21 @@ class ResponseCache:
     def close(self) -> None:
         """Closes the file. The next use opens it again."""
         with self._lock:
-            writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.shutdown()
-        self._reading.close()
-        self._writing.close()
-
-    def write(self, write: Callable[..., _T], *arguments: Any) -> Future[_T]:
-        """Calls a function that writes to the file, in the writing thread."""
-        with self._lock:
-            if self._writer is None:
-                self._writer = ThreadPoolExecutor(1, "replies")
-            return self._writer.submit(write, *arguments)
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def get(self, key: str) -> Reply | ModelError | None:
         """The reply for a key, or the error of a failed call, or None.
 
         Raises:
-            CacheError: the file cannot be read, or the reply does not match its checksum.
+            CacheError: the file cannot be read.
         """
-        rows = self._reading.run("SELECT reply, checksum FROM replies WHERE key = ?", key)
-        return self._unpacked(key, *rows[0]) if rows else None
+        rows = self._run("SELECT reply FROM replies WHERE key = ?", key)
+        try:
+            return read_outcome(parse_json(rows[0][0])) if rows else None
+        except (ValueError, KeyError, TypeError) as error:
+            raise CacheError(f"{self.path}: {key} is not a reply. {_CURE}") from error
 
     def put(self, key: str, model: Model, outcome: Reply | ModelError) -> Reply | ModelError:
         """Stores a reply or a failed call, unless the key is there already. Returns the stored one.
@@ -127,9 +108,8 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be written or read.
         """
-        text = json.dumps(outcome_dict(outcome))
-        row = (key, _model_text(model), text, _checksum(key, text))
-        is_new = self._writing.run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?) RETURNING key", *row)
+        row = (key, _model_text(model), json.dumps(outcome_dict(outcome)))
+        is_new = self._run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?) RETURNING key", *row)
         return outcome if is_new else self.get(key) or outcome
 
     def count(self) -> int:
@@ -138,7 +118,7 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be read.
         """
-        return int(self._reading.run("SELECT count(*) FROM replies")[0][0])
+        return int(self._run("SELECT count(*) FROM replies")[0][0])
 
     def models(self) -> list[dict[str, Any]]:
         """The models with replies in the file: "name" and "settings" of each.
@@ -146,35 +126,15 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be read, or is damaged.
         """
-        rows = self._reading.run("SELECT DISTINCT model FROM replies ORDER BY model")
+        rows = self._run("SELECT DISTINCT model FROM replies ORDER BY model")
         try:
             found = [parse_json(text) for (text,) in rows]
             return [{"name": _text(model["name"]), "settings": dict(model["settings"])} for model in found]
         except (ValueError, KeyError, TypeError) as error:
-            raise CacheError(f"{self.path}: the name of a model cannot be read. {_LAYOUT.damaged}") from error
-
-    def forget_passing(self) -> None:
-        """Deletes transient failures (see `CachedModel`); called at the end of a run, when its games are stored.
-
-        Raises:
-            CacheError: the file cannot be written.
-        """
-        for kind in sorted(PASSING_KINDS):
-            self._writing.run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
-
-    def forget(self, *keys: str) -> None:
-        """Deletes the entries of these keys, if any.
-
-        Raises:
-            CacheError: the file cannot be written.
-        """
-        if keys:
-            self._writing.run(f"DELETE FROM replies WHERE key IN ({', '.join('?' * len(keys))})", *keys)  # noqa: S608
+            raise CacheError(f"{self.path}: the name of a model cannot be read. {_CURE}") from error
 
     def promise(self, key: str, own: Future[Reply]) -> Future[Reply]:
-        """The stored reply, another caller's pending future, or `own`, pending: then the caller has to ask.
-
-        Afterwards the caller calls `keep`, or `give_up` if anything fails, including this method.
+        """A future of the stored reply, or of a reply that is being asked for; or `own`, and the caller has to ask.
 
         Raises:
             CacheError: the file cannot be read.
@@ -183,80 +143,27 @@ class ResponseCache:
             if key in self._asked:
                 return self._asked[key]
             kept = self.get(key)
-            if kept is not None:
+            if kept is None:
+                self._asked[key] = own
+            else:
                 _settle(own, kept)
-                return own
-            own.set_running_or_notify_cancel()  # so that no waiter can cancel it for the others
-            self._asked[key] = own
             return own
 
-    def keep(self, key: str, own: Future[Reply], model: Model, outcome: Reply | ModelError) -> Reply:
-        """Stores the outcome of a promise, and passes it to the waiters.
-
-        Raises:
-            ModelError: the call failed.
-            CacheError: the file cannot be written or read.
-        """
-        self._end(key, own, self.put(key, model, outcome))
-        return own.result()
-
-    def give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
-        """Passes an error to the waiters of a promise; does nothing if it is done, or was never made."""
-        if isinstance(error, LMError) and not isinstance(error, StoppedError):
-            self._end(key, own, error)
-        else:  # the waiters may belong to games that go on, so they ask themselves
-            self._end(key, own, _Abandoned())
-
-    def _end(self, key: str, own: Future[Reply], outcome: Reply | Exception) -> None:
-        """May be interrupted at any point and called again."""
+    def settle(self, key: str, own: Future[Reply], outcome: Reply | ModelError | None) -> None:
+        """Passes the outcome of a promise to those who wait for it; None, if there is none, lets them ask again."""
         with self._lock:
-            if self._asked.get(key) is own:
-                if not own.done():
-                    _settle(own, outcome)
-                del self._asked[key]
+            self._asked.pop(key, None)
+        if outcome is None:
+            own.cancel()
+        else:
+            _settle(own, outcome)
 
-    def _unpacked(self, key: str, text: Any, checksum: Any) -> Reply | ModelError:
-        if not isinstance(text, str) or _checksum(key, text) != checksum:
-            raise CacheError(f"{self.path}: the reply {key} does not match its checksum. {_CURE}")
-        try:
-            return read_outcome(parse_json(text))
-        except (ValueError, KeyError, TypeError) as error:
-            raise CacheError(f"{self.path}: {key} is not a reply, though its checksum is right. {_CURE}") from error
-
-
-class _Connection:
-    """A connection to a file, opened by the first statement; threads take turns.
-
-    Args:
-        path: of the file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._lock = Lock()
-
-    def run(self, statement: str, *values: str) -> list[Any]:
-        """The rows returned by a statement.
-
-        Raises:
-            CacheError: the file cannot be used.
-        """
-        with self._lock, _LAYOUT.guard(self._path):
+    def _run(self, statement: str, *values: str) -> list[Any]:
+        """The rows returned by a statement; threads take turns."""
+        with self._lock, _LAYOUT.guard(self.path):
             if self._connection is None:
-                self._connection = _LAYOUT.connect(self._path, same_thread=False)
+                self._connection = _LAYOUT.connect(self.path, same_thread=False)
             return self._connection.execute(statement, values).fetchall()
-
-    def close(self) -> None:
-        """Closes it; the next statement opens it again."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-
-class _Abandoned(Exception):
-    """The caller that was asking was interrupted; another one has to ask."""
 
 
 class CachedModel:
@@ -265,22 +172,22 @@ class CachedModel:
     A cached reply is the same as when it was paid for, including usage, attempts and faults. If equal questions are
     asked at the same time, in one process and with one `ResponseCache`, one is sent, and the others wait for its reply.
 
-    A call that failed for good (`ModelError`) is cached, too, so that a resumed game takes the same course. Transient
-    failures (`PASSING_KINDS`) are deleted by `ResponseCache.forget_passing` at the end of evaluations; errors that end
-    a run (no such server, a wrong key, an exhausted budget) are never cached. Nor are the failures of a model that was
-    given up (`AccessError`) before it had answered anything.
+    A call that failed for good (`ModelError`) is cached, too, so that a resumed game takes the same course; but not one
+    that may be answered later (`ModelError.is_passing`), nor those before the model's first answer: its server may be
+    wrong. Errors that end a run (no such server, a wrong key, an exhausted budget) are never cached.
 
     Args:
         model: the model to ask.
         cache: the cache, shared by all players of a process.
+
+    Attributes:
+        hits: number of replies that were cached, or already asked for.
+        misses: number of replies that had to be asked for.
     """
 
     def __init__(self, model: Model, cache: ResponseCache) -> None:
         self.model, self.cache = model, cache
-        self._count: Counter[str] = Counter()
-        self._failed: list[str] = []  # keys of the calls that failed before the first answer
-        self._has_answered = self._is_given_up = False
-        self._lock = RLock()
+        self.hits = self.misses = 0
 
     @property
     def name(self) -> str:
@@ -297,19 +204,9 @@ class CachedModel:
         """The model's faults."""
         return self.model.faults
 
-    @property
-    def hits(self) -> int:
-        """Number of replies that were cached, or already asked for."""
-        return self._count["hits"]
-
-    @property
-    def misses(self) -> int:
-        """Number of replies that had to be asked for."""
-        return self._count["misses"]
-
     def complete(self, request: Request) -> Reply:
         """As `acomplete`, for code without an event loop."""
-        return LOOP.run(self.acomplete(request))
+        return MODELS.run(self.acomplete(request))
 
     async def acomplete(self, request: Request) -> Reply:
         """Looks the reply up, or asks and waits.
@@ -321,92 +218,42 @@ class CachedModel:
         key = reply_key(self.model, request)
         while True:
             own: Future[Reply] = Future()
-            try:  # from here on no cancellation may leave others waiting
-                promised = self.cache.promise(key, own)
-                if promised.done():
-                    return self._hit(promised.result())
-                if promised is not own:
-                    return self._hit(await asyncio.wrap_future(promised))
-                try:
-                    outcome: Reply | ModelError = await self.model.acomplete(request)
-                except ModelError as error:
-                    outcome = error
-                written = self.cache.write(self._paid, key, own, outcome)
-            except _Abandoned:
-                continue
-            except BaseException as error:
-                self.cache.give_up(key, own, error)
-                if isinstance(error, AccessError):
-                    await self._forget_failures()
+            promised = self.cache.promise(key, own)
+            if promised is own and not own.done():
+                return await self._asked(key, own, request)
+            try:
+                reply = await asyncio.shield(asyncio.wrap_future(promised))
+            except asyncio.CancelledError:
+                if not promised.cancelled():
+                    raise
+                continue  # the caller that was asking has no reply, so this one asks
+            self.hits += 1
+            return reply
+
+    async def _asked(self, key: str, own: Future[Reply], request: Request) -> Reply:
+        outcome: Reply | ModelError | None = None
+        try:
+            try:
+                outcome = self.cache.put(key, self.model, await self.model.acomplete(request))
+                self.misses += 1
+            except ModelError as error:
+                if not error.is_passing:
+                    outcome = self.cache.put(key, self.model, error) if self.misses else error
                 raise
-            return await asyncio.shield(asyncio.wrap_future(written))  # paid for, so it is written in any case
-
-    def _hit(self, reply: Reply) -> Reply:
-        with self._lock:
-            self._count["hits"] += 1
-        return reply
-
-    def _paid(self, key: str, own: Future[Reply], outcome: Reply | ModelError) -> Reply:
-        if isinstance(outcome, ModelError) and self._is_given_up:  # never stored, or others could read it meanwhile
-            self.cache.give_up(key, own, outcome)
-            raise outcome
-        try:
-            reply = self.cache.keep(key, own, self.model, outcome)
-        except ModelError:
-            self._note_failure(key)
-            raise
-        except BaseException as error:
-            self.cache.give_up(key, own, error)
-            raise
-        with self._lock:
-            self._count["misses"] += 1
-            self._has_answered, self._is_given_up = True, False
-            self._failed.clear()
-        return reply
-
-    def _note_failure(self, key: str) -> None:
-        """Records a failure before the first answer; if the model was given up meanwhile, deletes it at once."""
-        with self._lock:
-            is_given_up = self._is_given_up
-            if not is_given_up and not self._has_answered:
-                self._failed.append(key)
-        if is_given_up:
-            self.cache.forget(key)
-
-    async def _forget_failures(self) -> None:
-        """After the model was given up: deletes its failures before the first answer.
-
-        Every caller that gets the error waits for this, and for all pending writes before it.
-        """
-        with self._lock:
-            if self._has_answered:
-                return
-            self._is_given_up = True
-        deleted = self.cache.write(self._delete_failures)
-        try:
-            await asyncio.shield(asyncio.wrap_future(deleted))
-        except CacheError as error:  # only a warning: the error that ended the run matters more
-            _log.warning("failures of %s stay in the cache: %s", self.name, error)
-
-    def _delete_failures(self) -> None:
-        with self._lock:
-            failed, self._failed = self._failed, []
-        self.cache.forget(*failed)
+        finally:
+            self.cache.settle(key, own, outcome)
+        return own.result()
 
 
 def _model_text(model: Model) -> str:
     return json.dumps({"name": model.name, "settings": dict(model.settings)}, sort_keys=True)
 
 
-def _checksum(key: str, text: str) -> str:
-    """Includes the key, to detect replies stored under a wrong key."""
-    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()
-
-
 def outcome_dict(outcome: Reply | ModelError) -> dict[str, Any]:
-    """A reply or a failed call as plain JSON; a failure begins with its kind, for `forget_passing`."""
+    """A reply or a failed call as plain JSON."""
     if isinstance(outcome, Reply):
-        return vars(outcome) | {"usage": dict(vars(outcome.usage)), "faults": list(outcome.faults)}
+        kept = vars(outcome) | {"usage": dict(vars(outcome.usage)), "faults": list(outcome.faults)}
+        return kept | {"left_out": list(outcome.left_out)}
     usage = None if outcome.usage is None else dict(vars(outcome.usage))
     return {"failed": outcome.kind, "text": str(outcome), "faults": list(outcome.faults), "usage": usage}
 
@@ -422,7 +269,8 @@ def read_outcome(kept: Any) -> Reply | ModelError:
         if kept["failed"] not in FAULT_KINDS:
             raise ValueError(kept["failed"])
         return ModelError(kept["failed"], _text(kept["text"]), faults, usage)
-    reply = Reply(**kept | {"usage": usage, "faults": faults})
+    left_out = tuple(_text(name) for name in kept.get("left_out", ()))
+    reply = Reply(**kept | {"usage": usage, "faults": faults, "left_out": left_out})
     if usage is None or reply.finish not in get_args(Finish) or type(reply.attempts) is not int:
         raise ValueError("usage, finish or attempts")
     _text(reply.text + reply.model + reply.reasoning)
@@ -444,7 +292,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _settle(future: Future[Reply], outcome: Reply | Exception) -> None:
+def _settle(future: Future[Reply], outcome: Reply | ModelError) -> None:
     if isinstance(outcome, Reply):
         future.set_result(outcome)
     else:

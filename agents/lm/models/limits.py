@@ -1,7 +1,7 @@
-"""How calls wait: the event loop, a server's rate limits, and stopping all calls of a run.
+"""How calls wait: the event loops, a server's rate limits, and stopping all calls of a run.
 
-Calls wait as tasks, hundreds of them in one thread: a task can be canceled at any moment, whatever it waits for, but a
-thread that reads from a server cannot.
+Games play in one loop (`GAMES`), and models are asked in another (`MODELS`), each in a thread of its own, so that games
+that compute do not hold up the answers. All calls of remote models run in `MODELS`: their state needs no locks.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
@@ -17,14 +16,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock, Thread, current_thread
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from agents.lm.errors import LMError, StoppedError
 
 _T = TypeVar("_T")
 
-SECONDS = 60.0  # the window in which requests and tokens are counted
-LONGEST_LOOK = 1.0  # seconds after which a call that waits for tokens looks again: others may have used fewer
+MINUTE = 60.0
+LOOK = 0.5  # seconds after which a call that waits looks whether its run has ended, or whether others used fewer tokens
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Clock:
 
     Attributes:
         now: the current time.
-        sleep: sleeps in a task, which is canceled to end it.
+        sleep: sleeps in a task.
     """
 
     now: Callable[[], float] = time.monotonic
@@ -56,19 +55,12 @@ class Halt:
 
     def __init__(self) -> None:
         self.stops = 0
-        self._lock = Lock()
-        self._pausing: set[Future[None]] = set()
         self._error: LMError = StoppedError()
 
     def stop(self, error: LMError | None = None) -> None:
         """Makes calls in progress raise `error` before they wait or send again; None for `StoppedError`."""
-        with self._lock:
-            self.stops += 1
-            self._error = error or StoppedError("the call was given up, since the run ends")
-            pausing, self._pausing = self._pausing, set()
-        for stopped in pausing:
-            if stopped.set_running_or_notify_cancel():
-                stopped.set_result(None)
+        self._error = error or StoppedError("the call was given up, since the run ends")
+        self.stops += 1
 
     def join(self, since: int) -> None:
         """Adds the current task (or thread) to a run: calls it begins after a stop are refused.
@@ -85,181 +77,86 @@ class Halt:
             LMError: the run has been stopped.
         """
         since = _RUNS.get().get(self, self.stops)
-        self._check(since)
+        self.check(since)
         return since
 
-    async def pause(self, seconds: float, since: int, clock: Clock) -> None:
-        """Sleeps, unless the time is 0; a stop ends it at once.
-
-        Args:
-            seconds: duration.
-            since: the result of `begin`.
-            clock: the clock to use.
+    def check(self, since: int) -> None:
+        """Raises an error if the run was stopped after `since`.
 
         Raises:
-            LMError: the call was stopped, before or during the pause.
+            LMError: a new one for each call, with its own traceback.
         """
-        stopped: Future[None] = Future()
-        with self._lock:
-            if self.stops == since and seconds > 0:
-                self._pausing.add(stopped)
-        if stopped in self._pausing:
-            sleeping = asyncio.ensure_future(clock.sleep(seconds))
-            try:
-                await asyncio.wait((sleeping, asyncio.wrap_future(stopped)), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                sleeping.cancel()
-                stopped.cancel()
-                self._pausing.discard(stopped)
-        self._check(since)
-
-    def _check(self, since: int) -> None:
         if self.stops != since:
-            raise type(self._error)(*self._error.args)  # a new error for each call, with its own traceback
+            raise type(self._error)(*self._error.args)
 
-
-class RequestSlot(ABC):
-    """A slot to wait for with `async with`, first come, first served among the tasks of all event loops."""
-
-    async def __aenter__(self) -> Self:
-        ticket = self._enter()
-        if ticket is not None:
-            try:
-                await asyncio.wrap_future(ticket)
-            except BaseException:  # e.g. CancelledError
-                self._give_up(ticket)
-                raise
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._leave()
-
-    def _give_up(self, ticket: Future[None]) -> None:
-        if not ticket.cancel():  # too late: the slot is ours
-            self._leave()
-
-    @abstractmethod
-    def _enter(self) -> Future[None] | None:
-        """None if the slot is free, else a future that is done when the slot is ours."""
-
-    @abstractmethod
-    def _leave(self) -> None:
-        """Gives the slot back."""
-
-
-class Gate(RequestSlot):
-    """A fixed number of slots."""
-
-    def __init__(self, places: int) -> None:
-        self._free = self._places = places
-        self._waiting: deque[Future[None]] = deque()
-        self._lock = Lock()
-
-    def widen(self, places: int) -> None:
-        """Raises the number of slots to `places`; never lowers it."""
-        with self._lock:
-            more, self._places = max(0, places - self._places), max(places, self._places)
-        for _ in range(more):
-            self._leave()
-
-    def _enter(self) -> Future[None] | None:
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return None
-            ticket: Future[None] = Future()
-            self._waiting.append(ticket)
-            return ticket
-
-    def _leave(self) -> None:
-        with self._lock:
-            ticket = self._next()
-            if ticket is None:
-                self._free += 1
-                return
-        ticket.set_result(None)
-
-    def _next(self) -> Future[None] | None:
-        while self._waiting:
-            ticket = self._waiting.popleft()
-            if ticket.set_running_or_notify_cancel():  # from here on it cannot be canceled
-                return ticket
-        return None
-
-
-class TokenPace:
-    """A limit on the tokens of calls that begin within a minute.
-
-    A call counts with the most tokens that it may use, and once it has ended with those that it has used. Calls begin
-    in order of arrival; one that exceeds the limit by itself begins when no other counts any more.
-
-    Args:
-        per_minute: the limit; None for no limit.
-        clock: the clock to use.
-    """
-
-    def __init__(self, per_minute: int | None, clock: Clock) -> None:
-        self._most, self._clock = per_minute, clock
-        self._calls: deque[tuple[float, list[int]]] = deque()  # when each began, and its tokens
-        self._first = Gate(1)
-        self._lock = Lock()
-
-    async def begin(self, tokens: int, halt: Halt, since: int) -> list[int]:
-        """Waits until a call of so many tokens may begin.
-
-        Returns:
-            A list with its tokens: replace them by those that it has used.
+    async def pause(self, seconds: float, since: int, clock: Clock) -> None:
+        """Sleeps; a stop ends it within `LOOK`.
 
         Raises:
-            LMError: the call was stopped.
+            LMError: the run was stopped, before or during the pause.
         """
-        entry = [tokens]
-        if self._most is None:
-            return entry
-        async with self._first:
-            while (seconds := self._wait(entry)) > 0:
-                await halt.pause(min(seconds, LONGEST_LOOK), since, self._clock)
-        return entry
-
-    def _wait(self, entry: list[int]) -> float:
-        """Seconds until a call may begin, if those in progress use all they may. If 0, the call is counted."""
-        with self._lock:
-            now = self._clock.now()
-            while self._calls and self._calls[0][0] <= now - SECONDS:
-                self._calls.popleft()
-            wait, over = 0.0, sum(used[0] for _, used in self._calls) + entry[0] - (self._most or 0)
-            for began, used in self._calls:
-                if over <= 0:
-                    break
-                wait, over = began + SECONDS - now, over - used[0]
-            if wait <= 0:
-                self._calls.append((now, entry))
-            return wait
+        self.check(since)
+        end = clock.now() + seconds
+        while (left := end - clock.now()) > 0:
+            await clock.sleep(min(left, LOOK))
+            self.check(since)
 
 
 class Pace:
-    """A limit on starts in any minute.
+    """Limits on the requests, and on the tokens of requests, that begin within a minute. Used in one event loop.
+
+    A call counts with the most tokens that it may use, and once it has ended with those that it has used. Calls begin
+    in order of arrival; one that exceeds the limit of tokens by itself begins when no other counts any more.
 
     Args:
-        per_minute: the limit; None for no limit.
+        requests, tokens: the limits per minute; None for no limit.
         clock: the clock to use.
     """
 
-    def __init__(self, per_minute: int | None, clock: Clock) -> None:
-        self._starts: deque[float] | None = None if per_minute is None else deque(maxlen=per_minute)
-        self._clock = clock
-        self._lock = Lock()
+    def __init__(self, requests: int | None, tokens: int | None, clock: Clock) -> None:
+        self._requests, self._tokens, self._clock = requests, tokens, clock
+        self._calls: deque[Started] = deque()
+        self._first = asyncio.Lock()
 
-    def wait(self) -> float:
-        """Reserves the next free start and returns the seconds until then."""
-        if self._starts is None:
-            return 0.0
-        with self._lock:
-            now = start = self._clock.now()
-            if len(self._starts) == self._starts.maxlen:
-                start = max(now, self._starts[0] + SECONDS)
-            self._starts.append(start)
-            return start - now
+    async def begin(self, tokens: int, halt: Halt, since: int) -> Started:
+        """Waits until a call of so many tokens may begin.
+
+        Returns:
+            The call; set its tokens once they are known.
+
+        Raises:
+            LMError: the run was stopped.
+        """
+        async with self._first:
+            while (seconds := self._wait(tokens)) > 0:
+                await halt.pause(min(seconds, LOOK), since, self._clock)
+            halt.check(since)
+            call = Started(self._clock.now(), tokens)
+            if self._requests is not None or self._tokens is not None:
+                self._calls.append(call)
+        return call
+
+    def _wait(self, tokens: int) -> float:
+        """Seconds until a call may begin, if those in progress use all they may."""
+        now, wait = self._clock.now(), 0.0
+        while self._calls and self._calls[0].time <= now - MINUTE:
+            self._calls.popleft()
+        if self._requests is not None and len(self._calls) >= self._requests:
+            wait = self._calls[-self._requests].time + MINUTE - now
+        over = 0 if self._tokens is None else sum(call.tokens for call in self._calls) + tokens - self._tokens
+        for call in self._calls:
+            if over <= 0:
+                break
+            wait, over = max(wait, call.time + MINUTE - now), over - call.tokens
+        return wait
+
+
+@dataclass
+class Started:
+    """A request that has begun: when, and its tokens."""
+
+    time: float
+    tokens: int
 
 
 class BackgroundLoop:
@@ -268,7 +165,8 @@ class BackgroundLoop:
     Code that it runs may in turn wait for coroutines, which then run in a second loop below it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._lock = Lock()
         self._process = 0
         self._loop: asyncio.AbstractEventLoop
@@ -284,6 +182,12 @@ class BackgroundLoop:
             future.cancel()
             raise
 
+    async def wait(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Waits for a coroutine from any event loop."""
+        if asyncio.get_running_loop() is self._running():
+            return await coroutine
+        return await asyncio.wrap_future(self.submit(coroutine))
+
     def submit(self, coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
         """Starts a coroutine, with the caller's context variables."""
         loop = self._running()
@@ -296,11 +200,11 @@ class BackgroundLoop:
             if self._process != os.getpid():
                 self._process = os.getpid()
                 self._loop = asyncio.new_event_loop()
-                self._below = BackgroundLoop()
-                self._thread = Thread(target=self._loop.run_forever, name="language models", daemon=True)
+                self._below = BackgroundLoop(self._name)
+                self._thread = Thread(target=self._loop.run_forever, name=self._name, daemon=True)
                 self._thread.start()
             return self._loop
 
 
-LOOP = BackgroundLoop()
-"""The loop of this process."""
+GAMES = BackgroundLoop("games with language models")
+MODELS = BackgroundLoop("language models")

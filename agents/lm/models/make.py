@@ -18,8 +18,8 @@ from typing import Any
 
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Model
-from agents.lm.models.providers.anthropic import AnthropicModel
-from agents.lm.models.providers.openai import OpenAIModel
+from agents.lm.models.providers.anthropic import AnthropicModel, BedrockModel, VertexModel
+from agents.lm.models.providers.openai import AzureModel, OpenAIModel
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from agents.lm.own_models import OwnModel, as_model
@@ -34,9 +34,9 @@ def make_model(name: str, **settings: Any) -> Model:
     Separate models of one name do not share their limits: use one for all players of a game.
 
     Args:
-        name: "openai/NAME" or "anthropic/NAME", NAME being the model's name on the server; "scripted/stub", which
-            invents replies that look legal, or another of `agents.lm.stub.characters`; "replay/PATH", the replies in a
-            cache file.
+        name: "openai/NAME", "azure/NAME", "anthropic/NAME", "bedrock/NAME" or "vertex/NAME", NAME being the model's
+            name on the server; "scripted/stub", which invents replies that look legal, or another of
+            `agents.lm.stub.characters`; "replay/PATH", the replies in a cache file.
         **settings: those of `OpenAIModel`, `AnthropicModel`, `ScriptedModel` and `ReplayModel`.
 
     Raises:
@@ -73,7 +73,10 @@ def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
 
 PROVIDERS: dict[str, Callable[..., Model]] = {
     "openai": OpenAIModel,
+    "azure": AzureModel,
     "anthropic": AnthropicModel,
+    "bedrock": BedrockModel,
+    "vertex": VertexModel,
     "scripted": _stub,
     "replay": ReplayModel,
 }

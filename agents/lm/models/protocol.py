@@ -158,10 +158,11 @@ class Reply:
         finish: how it ended: "stop" normally, "length" at `max_tokens`, "refusal" if the model or the provider refused
             to answer, or "other".
         model: the model's name as reported by the server.
-        attempts: how often the request was sent, not counting tries in which the server rejected a parameter (which is
-            omitted from then on).
+        attempts: how often the request was sent, not counting tries in which the server refused a parameter.
         faults: the kinds (`agents.lm.errors.FAULT_KINDS`) of the tries that failed, in sequence.
         reasoning: the model's thinking, if the server returns it separately. It is not parsed for orders or messages.
+        left_out: parameters of the request that were not sent, as the server refuses them: "schema", "temperature",
+            "top_p".
     """
 
     text: str
@@ -171,6 +172,7 @@ class Reply:
     attempts: int = 1
     faults: tuple[str, ...] = ()
     reasoning: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -196,6 +198,6 @@ class Model(Protocol):
         """Sends a request and waits for the reply.
 
         Raises:
-            ModelError: the call failed for good.
+            ModelError: there is no reply to this request, now (`ModelError.is_passing`) or at all.
             AccessError, BudgetError: the run has to end.
         """

@@ -27,6 +27,10 @@ _ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, wi
 _HIDDEN = "[key]"
 _SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be ordinary words
 _KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}")
+_SECRET_FIELD = re.compile(r"(?:key|token|secret|password|authorization)$", re.IGNORECASE)
+_IN_EXTRA = re.compile(
+    r"""(["'][\w-]*(?:key|token|secret|password|authorization)["']\s*:\s*["'])[^"']*""", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\s\"']+")
 _NAME = re.compile(r"[\w*.-]+")
 _MASK = "***"
@@ -43,8 +47,8 @@ THINKING_TOKENS = 16_000
 """Limit of a reply of a model that thinks first, which counts in the limit."""
 
 _THINKERS = re.compile(
-    r"\bo[134]\b|gpt-?(?:[5-9]|oss)|deepseek-(?:r|v[4-9])|reasoner|\br1\b|qwq|qwen-?[3-9]|magistral|grok-[3-9]"
-    r"|gemini-(?:2\.5|[3-9])|glm-(?:4\.[5-9]|[5-9])|kimi-k[2-9]|minimax-m|nemotron|thinking|reasoning",
+    r"\bo[134]\b|claude-(?:[a-z]+-)?(?:4-[6-9]|[5-9])(?!\d)|claude-mythos|gpt-?(?:[5-9]|oss)|deepseek-(?:r|v[4-9])"
+    r"|reasoner|\br1\b|qwq|qwen-?[3-9]|magistral|grok-[3-9]|gemini-(?:2\.5|[3-9])|glm-(?:4\.[5-9]|[5-9])|kimi-k[2-9]|minimax-m|nemotron|thinking|reasoning",
     re.IGNORECASE,
 )
 _AT_ONCE = frozenset({"none", "minimal"})  # efforts without thinking
@@ -103,18 +107,37 @@ def checked_extra(extra: Mapping[str, Any] | str) -> dict[str, Any]:
         extra: the fields, or the text of a JSON object, which may stand in parentheses.
 
     Raises:
-        ConfigError: not plain JSON, or a field that we set ourselves.
+        ConfigError: not plain JSON, a field that we set ourselves, or one that looks like a key. Values are not quoted.
     """
     try:
         text = extra.strip() if isinstance(extra, str) else json.dumps(extra, allow_nan=False)
         fields = json.loads(text[1:-1] if text.startswith("(") and text.endswith(")") else text)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ConfigError(f'extra {extra!r:.80}: give a JSON object, such as {{"top_k": 20}}: {error}') from error
+        written = redacted(hide_secrets(repr(extra)))[:80]
+        raise ConfigError(f'extra {written}: give a JSON object, such as {{"top_k": 20}}: {error}') from error
     if not isinstance(fields, dict):
-        raise ConfigError(f'extra {extra!r:.80}: give a JSON object, such as {{"top_k": 20}}')
+        raise ConfigError(f'extra {redacted(repr(extra))[:80]}: give a JSON object, such as {{"top_k": 20}}')
+    if secret := _key_field(fields):
+        raise ConfigError(
+            f"extra: {secret!r:.40} looks like a key: keys come from the environment only, see key_variable"
+        )
     if taken := sorted(fields.keys() & _OUR_FIELDS):
         raise ConfigError(f"extra: {taken[0]!r} is set by us; leave it out, or use the option for it")
     return fields
+
+
+def _key_field(fields: Any) -> str | None:
+    """The name of a field, at any depth, whose text looks like a key; None if there is none."""
+    if isinstance(fields, list):
+        return next((found for each in fields if (found := _key_field(each))), None)
+    if not isinstance(fields, dict):
+        return None
+    for name, value in fields.items():
+        if isinstance(value, str) and (_SECRET_FIELD.search(name) or _KEYS.search(value)):
+            return str(name)
+        if found := _key_field(value):
+            return found
+    return None
 
 
 def checked_variable(name: str) -> str:
@@ -139,7 +162,8 @@ def checked_variable(name: str) -> str:
 
 
 def hide_secrets(text: str) -> str:
-    """A spec without the parts that `checked_url` and `checked_variable` refuse to quote."""
+    """A spec without the parts that `checked_url`, `checked_variable` and `checked_extra` refuse to quote."""
+    text = _IN_EXTRA.sub(r"\1[hidden]", text)
     end = text.rfind("@")
     if start := _BEFORE_USER.search(text, 0, max(0, end)):
         text = f"{text[: start.end()]}[hidden]{text[end:]}"

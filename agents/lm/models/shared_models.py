@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from agents.lm.errors import ConfigError, LMError
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.limits import LOOP, Halt
+from agents.lm.models.limits import GAMES, Halt
 from agents.lm.models.make import PROVIDERS, new_model, remote_provider
 from agents.lm.models.protocol import Model
 from agents.lm.models.providers.remote_model import RemoteModel
@@ -41,8 +41,8 @@ class Tasks:
         self._futures: list[Future[Any]] = []
 
     def submit(self, coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
-        """Starts a coroutine on the event loop of language models, once fewer than `count` are running."""
-        future = LOOP.submit(self._in_place(coroutine))
+        """Starts a coroutine on the event loop of games, once fewer than `count` are running."""
+        future = GAMES.submit(self._in_place(coroutine))
         self._futures.append(future)
         return future
 
@@ -138,15 +138,6 @@ class SharedModels:
             self._questions = max(questions, self._questions)
             for remote in self._remote:
                 remote.expect(self._questions)
-
-    def forget_passing(self) -> None:
-        """Call this at the end of a run: see `ResponseCache.forget_passing`.
-
-        Raises:
-            CacheError: the cache file cannot be written.
-        """
-        if self.cache is not None:
-            self.cache.forget_passing()
 
     def _made(self, name: str, settings: dict[str, Any]) -> Model:
         common = {"budget": self.budget, "halt": self.halt} if remote_provider(name.partition("/")[0]) else {}

@@ -30,7 +30,8 @@ class Ledger:
         attempts: number of requests sent for them, including retries.
         usage: total usage.
         answered_by: model, as the server names it -> number of its replies.
-        with_schema: replies to questions with a schema, of which `obeyed` match it.
+        with_schema: replies to questions that were sent with a schema, of which `obeyed` match it.
+        left_out: parameter ("schema", "temperature", "top_p") -> replies for which it was not sent, though asked for.
         faults: kind -> count, over all attempts.
         endings: ending of replies that did not end normally ("length", "refusal", "other") -> count.
         turns: an entry for each question about a turn: phase and round, private reasoning, losses.
@@ -49,6 +50,7 @@ class Ledger:
     answered_by: Counter[str] = field(default_factory=Counter)
     with_schema: int = 0
     obeyed: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     turns: list[dict[str, Any]] = field(default_factory=list)
@@ -76,7 +78,8 @@ class Ledger:
             return reply
         self._count(reply.attempts, reply.faults, reply.usage)
         self.answered_by[reply.model or model.name] += 1
-        if request.schema is not None:
+        self.left_out.update(reply.left_out)
+        if request.schema is not None and "schema" not in reply.left_out:
             self.with_schema += 1
             self.obeyed += obeys(reply.text, request.schema)
         if reply.finish != "stop":
@@ -117,6 +120,7 @@ class Ledger:
             "answered_by": dict(sorted(self.answered_by.items())),
             "with_schema": self.with_schema,
             "obeyed": self.obeyed,
+            "left_out": dict(sorted(self.left_out.items())),
             "faults": dict(sorted(self.faults.items())),
             "endings": dict(sorted(self.endings.items())),
             "losses": dict(sorted(self.losses.items())),

@@ -3,6 +3,6 @@
 `server` is the server and its faults, `wire` the providers' JSON, `replies` its answers.
 """
 
-from agents.lm.stub.server import FAULTS, StubRequest, StubServer
+from agents.lm.stub.server import FAULTS, Stub, StubRequest, StubServer
 
-__all__ = ["FAULTS", "StubRequest", "StubServer"]
+__all__ = ["FAULTS", "Stub", "StubRequest", "StubServer"]

@@ -4,29 +4,31 @@
 
 Then base_url is http://127.0.0.1:8123/v1 for the `openai` SDK and http://127.0.0.1:8123 for the `anthropic` one. Its
 replies (`agents.lm.stub.replies`) depend on the request alone. It fails on demand: a model named "fail-KIND" always
-fails, and `--fail KIND,KIND` (`StubServer.fail`) makes the next requests fail, one kind each. `FAULTS` are the kinds.
+fails, and `--fail KIND,KIND` (`Stub.fail`) makes the next requests fail, one kind each. `FAULTS` are the kinds.
 GET /stats returns its counts.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
+import socket
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from threading import Event, Thread
-from typing import Annotated, Any
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from typing import Annotated, Any, NamedTuple, Self
 
 import typer
 
 from agents.lm.errors import ConfigError
 from agents.lm.stub.characters import CHARACTERS
 from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.wire import INTERFACES, Answered, ParsedRequest, error_body, read, write
+from agents.lm.stub.wire import INTERFACES, Answered, ParsedRequest, error_body, read, streamed, write
 
 FAULTS = {
     "ok": "answers as always",
@@ -34,19 +36,18 @@ FAULTS = {
     "429": "HTTP 429, Retry-After 1 second, or as many as in 429:SECONDS",
     "quota": "HTTP 429: the account's quota is used up",
     "timeout": "never answers",
-    "slow": "answers a byte at a time, 20 a second",
     "cut": "breaks the connection off in the middle of the answer",
     "malformed": "HTTP 200 with a page of HTML",
-    "truncated": "HTTP 200 with the first half of the JSON",
-    "wrong": "HTTP 200 with JSON of another form",
     "empty": "an answer without text",
-    "big": "an answer of 10 MB",
     "length": "an answer that ran into max_tokens, cut in the middle",
     "refusal": "the model does not want to answer",
 }
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
-_BIG = 10 * 2**20  # characters
 _MODEL_FAULT = re.compile(r"\bfail-([a-z0-9:.]+)$")
+_CHANGES: dict[str, Callable[[Answered], Answered]] = {
+    "empty": lambda answered: Answered(""),
+    "length": lambda answered: Answered(answered.text[: len(answered.text) // 2], "length"),
+    "refusal": lambda answered: Answered("I would rather not.", "refusal"),
+}
 
 
 @dataclass
@@ -68,40 +69,128 @@ class StubRequest:
     is_answered: bool = False
 
 
-@dataclass
-class _Exchange:
-    """A request on the wire, with the connection for the answer."""
+class Response(NamedTuple):
+    """An answer on the wire, and the request that it answers, if there was a valid one."""
 
-    method: str
-    path: str
+    status: int
     headers: dict[str, str]
     content: bytes
-    reader: asyncio.StreamReader = field(repr=False)
-    writer: asyncio.StreamWriter = field(repr=False)
-
-    async def send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode("ascii")
-        self.writer.write(_head(status, len(content), headers) + content)
-        await self.writer.drain()
+    request: StubRequest | None = None
 
 
 def _in_character(asked: ParsedRequest) -> str:
     return CHARACTERS.get(asked.model, stub_reply)(asked.prompt, asked.schema)
 
 
-class StubServer:
-    """The server, in its own thread for the duration of the context.
+class Stub:
+    """Answers requests, without a network; thread-safe.
 
     Args:
-        port: 0 for any free port.
-        latency: seconds between a request and its answer.
-        reply: function that makes the answers, called in the server's thread; None for the character
-            (`agents.lm.stub.characters`) with the model's name, or else "stub".
+        reply: function that makes the answers; None for the character (`agents.lm.stub.characters`) with the model's
+            name, or else "stub".
         keep: whether to keep `requests`.
 
     Attributes:
         requests: the requests received, in sequence.
         peak: the largest number of requests at a time.
+    """
+
+    def __init__(self, reply: Callable[[ParsedRequest], str | Answered] | None = None, keep: bool = True) -> None:
+        self.requests: list[StubRequest] = []
+        self.peak = 0
+        self._reply = reply or _in_character
+        self._keep = keep
+        self._faults: deque[str] = deque()
+        self._active = 0
+        self._seen: Counter[str] = Counter()
+        self._answered: Counter[bytes] = Counter()
+        self._lock = Lock()
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Counts: "requests"; "answered" completely; "twice": equal requests answered again; and each kind of fault."""
+        answered = self._answered.total()
+        counts = {"requests": self._seen.total(), "answered": answered, "twice": answered - len(self._answered)}
+        return counts | {"peak": self.peak, "faults": dict(self._seen - Counter(ok=self._seen["ok"]))}
+
+    def fail(self, *kinds: str) -> None:
+        """Makes the next requests fail with these faults, one each.
+
+        Raises:
+            ConfigError: a kind that is not in `FAULTS`.
+        """
+        for kind in kinds:
+            if kind not in FAULTS and not re.fullmatch(r"429:\d+(\.\d+)?", kind):
+                raise ConfigError(f"fault {kind!r:.80}: give one of {', '.join(FAULTS)}, or 429:SECONDS")
+        self._faults.extend(kinds)
+
+    def answer(self, path: str, headers: Mapping[str, str], content: bytes) -> Response:
+        """The answer to a request; of the faults "timeout" and "cut", an answer that the caller should not send."""
+        try:
+            body = json.loads(content)
+            asked = read(path, body)
+            with self._lock:
+                request = StubRequest(path, headers, body, self._next_fault(asked))
+                self._seen[request.fault] += 1
+                if self._keep:
+                    self.requests.append(request)
+            return self._response(request, asked)._replace(request=request)
+        except (ValueError, RecursionError) as error:  # in the JSON, its content, or its schema
+            return _error(path, 400, str(error), "invalid_request_error")
+
+    def done(self, request: StubRequest, content: bytes) -> None:
+        """Counts a request that was answered completely."""
+        if request.fault.partition(":")[0] in ("ok", *_CHANGES):
+            request.is_answered = True
+            with self._lock:
+                self._answered[hashlib.sha256(content).digest()] += 1
+
+    def enter(self) -> None:
+        """Counts a request in progress."""
+        with self._lock:
+            self._active += 1
+            self.peak = max(self.peak, self._active)
+
+    def leave(self) -> None:
+        """Ends what `enter` began."""
+        with self._lock:
+            self._active -= 1
+
+    def _response(self, request: StubRequest, asked: ParsedRequest) -> Response:
+        kind, _, rest = request.fault.partition(":")
+        if kind.isdigit() or kind == "quota":  # the text contains the key, as some real servers do
+            text = f"stub fault {kind}; you sent {request.headers.get('authorization', 'no key')}"
+            code = {"quota": "insufficient_quota", "400": "invalid_request_error"}.get(kind)
+            found = _error(request.path, 429 if kind == "quota" else int(kind), text, code)
+            return found._replace(headers=found.headers | ({"retry-after": rest or "1"} if kind == "429" else {}))
+        if kind == "malformed":
+            return Response(200, {"content-type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
+        answered = self._reply(asked)
+        whole = answered if isinstance(answered, Answered) else Answered(answered)
+        payload = write(request.path, asked, _CHANGES.get(kind, lambda same: same)(whole))
+        if request.body.get("stream"):
+            return Response(200, {"content-type": "text/event-stream"}, streamed(request.path, payload))
+        return Response(200, {"content-type": "application/json"}, json.dumps(payload).encode("ascii"))
+
+    def _next_fault(self, asked: ParsedRequest) -> str:
+        by_name = _MODEL_FAULT.search(asked.model)
+        if by_name is not None and by_name[1].partition(":")[0] in FAULTS:
+            return by_name[1]
+        return self._faults.popleft() if self._faults else "ok"
+
+
+def _error(path: str, status: int, text: str, code: str | None = None) -> Response:
+    content = json.dumps(error_body(path, status, text, code)).encode("ascii")
+    return Response(status, {"content-type": "application/json"}, content)
+
+
+class StubServer(Stub):
+    """A stub as a server on this machine, in its own threads for the duration of the context.
+
+    Args:
+        port: 0 for any free port.
+        latency: seconds between a request and its answer.
+        reply, keep: as for `Stub`.
 
     Example:
         with StubServer() as server:
@@ -116,205 +205,99 @@ class StubServer:
         reply: Callable[[ParsedRequest], str | Answered] | None = None,
         keep: bool = True,
     ) -> None:
+        super().__init__(reply, keep)
         self.port, self.latency = port, latency
-        self.requests: list[StubRequest] = []
-        self.peak = 0
-        self._reply = reply or _in_character
-        self._keep = keep
-        self._faults: deque[str] = deque()
-        self._active = 0
-        self._met: Counter[str] = Counter()
-        self._answered: Counter[bytes] = Counter()
-        self._ready = Event()
-        self._problem: OSError | None = None
-        self._thread = Thread(target=lambda: asyncio.run(self._main()), daemon=True)
+        self._ended = Event()
 
     @property
     def url(self) -> str:
         """Its address, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def stats(self) -> dict[str, Any]:
-        """Counts: "requests"; "answered" completely; "twice": equal requests answered again; and each kind of fault."""
-        answered = self._answered.total()
-        counts = {"requests": self._met.total(), "answered": answered, "twice": answered - len(self._answered)}
-        return counts | {"peak": self.peak, "faults": dict(self._met - Counter(ok=self._met["ok"]))}
-
-    def __enter__(self) -> StubServer:
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"stub": self})
+        try:
+            self._server = _Server(("127.0.0.1", self.port), handler)
+        except OSError as error:
+            raise ConfigError(f"port {self.port}: {error}; choose another one, or 0 for any") from error
+        self.port = self._server.server_address[1]
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
-        self._ready.wait()
-        if self._problem is not None:
-            raise ConfigError(f"port {self.port}: {self._problem}; choose another one, or 0 for any") from self._problem
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
+        self._ended.set()
+        self._server.shutdown()
+        self._server.server_close()
         self._thread.join()
 
-    def fail(self, *kinds: str) -> None:
-        """Makes the next requests fail with these faults, one each.
 
-        Raises:
-            ConfigError: a kind that is not in `FAULTS`.
-        """
-        for kind in kinds:
-            _check_fault(kind)
-        self._faults.extend(kinds)
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 1024
 
-    async def _main(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """The client has left; nothing is printed."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    stub: StubServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing is printed."""
+
+    def do_GET(self) -> None:
+        """The counts."""
+        found = json.dumps(self.stub.stats).encode("ascii")
+        self._send(Response(200 if self.path == "/stats" else 404, {"content-type": "application/json"}, found))
+
+    def do_POST(self) -> None:
+        """A question."""
+        content = self.rfile.read(int(self.headers.get("content-length", "0")))
+        if self.path.rpartition("/v1/")[2] not in INTERFACES:
+            self._send(_error(self.path, 404, f"no such path: {self.path}"))
+            return
+        self.stub.enter()
         try:
-            server = await asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024)
-        except OSError as error:
-            self._problem = error
-            return self._ready.set()
-        self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._stop.wait()
-        server.close()  # asyncio.run ends the connections
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while await self._exchange(await _received(reader, writer)):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            pass  # the client left, or does not speak HTTP
-        except asyncio.CancelledError:
-            pass  # the server ends; nobody waits for this task
+            response = self.stub.answer(self.path, {name.lower(): text for name, text in self.headers.items()}, content)
+            time.sleep(self.stub.latency)
+            fault = response.request.fault if response.request is not None else "ok"
+            if fault == "timeout":
+                while not self.stub._ended.wait(0.05) and self._is_connected():
+                    pass
+            elif fault == "cut":
+                self._send(response, len(response.content) // 2)
+            else:
+                if response.request is not None and self._is_connected():
+                    self.stub.done(response.request, content)
+                self._send(response)
+            self.close_connection = fault in ("timeout", "cut")
         finally:
-            writer.close()
+            self.stub.leave()
 
-    async def _exchange(self, exchange: _Exchange) -> bool:
-        """Answers a request. Returns whether to keep the connection."""
-        if exchange.method == "GET" and exchange.path == "/stats":
-            await exchange.send(200, self.stats)
-            return True
-        if exchange.method != "POST" or exchange.path.rpartition("/v1/")[2] not in INTERFACES:
-            await exchange.send(404, error_body(exchange.path, 404, f"no such path: {exchange.path}"))
-            return True
-        self._active += 1
-        self.peak = max(self.peak, self._active)
+    def _is_connected(self) -> bool:
+        self.connection.setblocking(False)
         try:
-            return await self._answer(exchange)
-        except (ValueError, RecursionError) as error:  # in the JSON, its content, or its schema
-            await exchange.send(400, error_body(exchange.path, 400, str(error), "invalid_request_error"))
+            return bool(self.connection.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
             return True
+        except OSError:
+            return False
         finally:
-            self._active -= 1
+            self.connection.setblocking(True)
 
-    async def _answer(self, exchange: _Exchange) -> bool:
-        body = json.loads(exchange.content)
-        asked = read(exchange.path, body)
-        request = StubRequest(exchange.path, exchange.headers, body, self._next_fault(asked))
-        self._met[request.fault] += 1
-        if self._keep:
-            self.requests.append(request)
-        await asyncio.sleep(self.latency)
-        kind, _, rest = request.fault.partition(":")
-        if kind in _FAILURES:
-            return await _FAILURES[kind](exchange, asked)
-        if kind.isdigit() or kind == "quota":
-            await _refuse(exchange, kind, rest or "1")
-            return True
-        answered = self._reply(asked)
-        whole = answered if isinstance(answered, Answered) else Answered(answered)
-        request.is_answered = not exchange.reader.at_eof()  # at its end if the client has left
-        if request.is_answered:
-            self._answered[hashlib.sha256(exchange.content).digest()] += 1
-        await exchange.send(200, write(exchange.path, asked, _CHANGES.get(kind, lambda same: same)(whole)))
-        return True
-
-    def _next_fault(self, asked: ParsedRequest) -> str:
-        by_name = _MODEL_FAULT.search(asked.model)
-        if by_name is not None and by_name[1].partition(":")[0] in FAULTS:
-            return by_name[1]
-        return self._faults.popleft() if self._faults else "ok"
-
-
-_CHANGES: dict[str, Callable[[Answered], Answered]] = {
-    "empty": lambda answered: Answered(""),
-    "big": lambda answered: Answered(answered.text.ljust(_BIG, "x")),
-    "length": lambda answered: Answered(answered.text[: len(answered.text) // 2], "length"),
-    "refusal": lambda answered: Answered("I would rather not.", "refusal"),
-}
-
-
-async def _received(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Exchange:
-    """The next request of a connection.
-
-    Raises:
-        ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError: the request is not valid.
-    """
-    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    method, path, _ = first.split(" ")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
-    content = await reader.readexactly(int(headers.get("content-length", "0")))
-    return _Exchange(method, path, headers, content, reader, writer)
-
-
-def _head(status: int, length: int, headers: Mapping[str, str] | None = None) -> bytes:
-    values = {"content-type": "application/json", "content-length": str(length)} | dict(headers or {})
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}", *(f"{name}: {values[name]}" for name in values)]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-async def _refuse(exchange: _Exchange, kind: str, seconds: str) -> None:
-    """Sends an error whose text contains the key, as some real servers do."""
-    status = 429 if kind == "quota" else int(kind)
-    code = {"quota": "insufficient_quota", "400": "invalid_request_error"}.get(kind)
-    text = f"stub fault {kind}; you sent {exchange.headers.get('authorization', 'no key')}"
-    headers = {"retry-after": seconds} if kind == "429" else {}
-    await exchange.send(status, error_body(exchange.path, status, text, code), headers)
-
-
-async def _never(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    await exchange.reader.read()  # until the client leaves
-    return False
-
-
-async def _slow(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    content = json.dumps(write(exchange.path, asked, Answered("slow"))).encode("ascii")
-    exchange.writer.write(_head(200, len(content)))
-    for byte in content:
-        exchange.writer.write(bytes([byte]))
-        await exchange.writer.drain()
-        await asyncio.sleep(0.05)
-    return True
-
-
-async def _cut(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    content = json.dumps(write(exchange.path, asked, Answered("cut off"))).encode("ascii")
-    exchange.writer.write(_head(200, len(content)) + content[: len(content) // 2])
-    await exchange.writer.drain()
-    return False
-
-
-async def _truncated(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    content = json.dumps(write(exchange.path, asked, Answered("truncated"))).encode("ascii")
-    await exchange.send(200, content[: len(content) // 2])
-    return True
-
-
-async def _malformed(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    await exchange.send(200, b"<html><body>Bad Gateway</body></html>", {"content-type": "text/html"})
-    return True
-
-
-async def _wrong(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    await exchange.send(200, {"choices": [], "content": {}, "output": [None]})
-    return True
-
-
-_FAILURES = {
-    **{"timeout": _never, "slow": _slow, "cut": _cut},
-    **{"truncated": _truncated, "malformed": _malformed, "wrong": _wrong},
-}
-
-
-def _check_fault(kind: str) -> None:
-    if kind not in FAULTS and not re.fullmatch(r"429:\d+(\.\d+)?", kind):
-        raise ConfigError(f"fault {kind!r:.80}: give one of {', '.join(FAULTS)}, or 429:SECONDS")
+    def _send(self, response: Response, size: int | None = None) -> None:
+        """Sends a response, or the first bytes of it."""
+        self.send_response(response.status)
+        for name, value in {**response.headers, "content-length": str(len(response.content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(response.content[:size])
 
 
 _FAULT_LIST = "; ".join(f"{kind}: {meaning}" for kind, meaning in FAULTS.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -77,6 +78,34 @@ def read(path: str, body: Any) -> ParsedRequest:
 def write(path: str, asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     """The JSON of an answer. The system prompt counts as read from the cache."""
     return INTERFACES[path.rpartition("/v1/")[2]].write(asked, answered)
+
+
+def streamed(path: str, payload: dict[str, Any]) -> bytes:
+    """An answer as the events of a stream, with its whole text in one of them."""
+    if path.endswith("/messages"):
+        events = _message_events(payload)
+    elif path.endswith("/responses"):
+        events = [{"type": f"response.{payload['status']}", "sequence_number": 0, "response": payload}]
+    else:
+        choice = payload["choices"][0]
+        chunk = payload | {"object": "chat.completion.chunk", "usage": None}
+        part = {"index": 0, "delta": choice["message"], "finish_reason": choice["finish_reason"]}
+        events = [chunk | {"choices": [part]}, chunk | {"choices": [], "usage": payload["usage"]}]
+    texts = [f"event: {event.get('type', 'chunk')}\ndata: {json.dumps(event)}\n\n" for event in events]
+    return "".join((*texts, "data: [DONE]\n\n")).encode("ascii")
+
+
+def _message_events(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    text = payload["content"][-1]["text"]
+    end = {"stop_reason": payload["stop_reason"], "stop_sequence": None}
+    return [
+        {"type": "message_start", "message": payload | {"content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": end, "usage": {"output_tokens": payload["usage"]["output_tokens"]}},
+        {"type": "message_stop"},
+    ]
 
 
 def _tokens(text: str) -> int:
@@ -172,9 +201,9 @@ def _plain(content: Any) -> str:
     return content if isinstance(content, str) else "".join(piece["text"] for piece in content)
 
 
-_SAMPLING = {"model", "temperature", "top_p"}
+_SAMPLING = {"model", "temperature", "top_p", "stream"}
 _OPENAI = _SAMPLING | {"prompt_cache_key", "store"}
-_CHAT = {"messages", "max_tokens", "max_completion_tokens", "response_format", "reasoning_effort"}
+_CHAT = {"messages", "max_tokens", "max_completion_tokens", "response_format", "reasoning_effort", "stream_options"}
 INTERFACES = {
     "chat/completions": Interface(
         frozenset(_OPENAI | _CHAT | {"structured_outputs", "grammar", "ebnf"}),  # as vLLM, llama.cpp and SGLang take

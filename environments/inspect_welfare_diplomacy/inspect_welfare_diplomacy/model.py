@@ -28,8 +28,7 @@ from inspect_ai.util import JSONSchema
 from agents.lm.errors import AccessError, ConfigError, LMError, ModelError
 from agents.lm.models.limits import Halt
 from agents.lm.models.protocol import NO_USAGE, Block, Finish, Reply, Request, Usage
-from agents.lm.models.providers.remote_model import FIRST_QUESTIONS
-from agents.lm.models.providers.retries import most_tokens
+from agents.lm.models.providers.remote_model import FIRST_QUESTIONS, most_tokens
 from agents.lm.stub.replies import stub_reply
 from inspect_welfare_diplomacy.limits import Room, stoppable
 
@@ -102,7 +101,8 @@ class InspectModel:
         if not output.error and output.choices:
             self._room.speaking.add(self.name)
             return reply_of(output, asked.used)
-        error = ModelError("malformed", output.error or "no choice in the answer", usage=asked.used)
+        kind = "bad request" if output.error else "empty"  # inspect has retried all that may pass
+        error = ModelError(kind, output.error or "no choice in the answer", usage=asked.used)
         self.faults.update(error.faults)
         if self.name not in self._room.speaking:
             self._room.silent[self.name] += 1

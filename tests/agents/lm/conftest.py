@@ -1,6 +1,7 @@
-"""What the tests of language models share: a server on this machine, models that ask it, a clock that does not wait."""
+"""What the tests of language models share: a stub, models that ask it, a clock that does not wait."""
 
 import asyncio
+import importlib
 import os
 import ssl
 from collections.abc import Callable, Iterator
@@ -10,10 +11,9 @@ from typing import Any
 import pytest
 
 from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request
-from agents.lm.models.cache import CachedModel
 from agents.lm.models.limits import Clock
 from agents.lm.models.providers.remote_model import RemoteModel
-from agents.lm.stub import StubServer
+from tests.agents.lm.transport import InProcess
 
 
 class FakeClock:
@@ -72,36 +72,23 @@ def fake_clock() -> FakeClock:
 
 
 @pytest.fixture
-def stub() -> Iterator[StubServer]:
-    with StubServer() as server:
-        yield server
+def stub() -> InProcess:
+    return InProcess()
 
 
 @pytest.fixture
-def connect(stub: StubServer, fake_clock: FakeClock) -> Iterator[Callable[..., RemoteModel]]:
-    """connect("chat" | "responses" | "messages", model="any", **settings): a model that asks the stub server."""
-    made = []
+def connect(stub: InProcess, fake_clock: FakeClock) -> Callable[..., RemoteModel]:
+    """connect("chat" | "responses" | "messages", model="any", **settings): a model that asks the stub."""
 
     def make(api: str, model: str = "any", **settings: Any) -> RemoteModel:
-        settings = {"clock": fake_clock.clock} | settings
-        if api == "messages":
-            made.append(AnthropicModel(model, **{"base_url": stub.url} | settings))
-        else:
-            made.append(OpenAIModel(model, **{"base_url": f"{stub.url}/v1", "api": api} | settings))
-        return made[-1]
+        own: dict[str, Any] = (
+            {"base_url": stub.url} if api == "messages" else {"base_url": f"{stub.url}/v1", "api": api}
+        )
+        maker: Any = AnthropicModel if api == "messages" else OpenAIModel
+        client = stub.client(importlib.import_module(maker.SDK))
+        return maker(model, **own | {"clock": fake_clock.clock, "http_client": client} | settings)
 
-    yield make
-    for model in made:
-        model.close()
-
-
-async def _ask_and_close(model: Model, request: Request) -> Reply:
-    try:
-        return await model.acomplete(request)
-    finally:
-        asked = model.model if isinstance(model, CachedModel) else model
-        if isinstance(asked, RemoteModel):
-            await asked.aclose()
+    return make
 
 
 @pytest.fixture
@@ -109,7 +96,7 @@ def ask(request: pytest.FixtureRequest) -> Callable[[Model, Request], Reply]:
     """Asks a model: of `chat` in a thread, of the other interfaces in an event loop. The first does the second."""
     if {"chat"} >= {request.getfixturevalue(name) for name in ("api", "sdk") if name in request.fixturenames}:
         return lambda model, asked: model.complete(asked)
-    return lambda model, asked: asyncio.run(_ask_and_close(model, asked))
+    return lambda model, asked: asyncio.run(model.acomplete(asked))
 
 
 @pytest.fixture(scope="session")

@@ -230,7 +230,7 @@ class TestNotes:
 
     def test_a_failed_call_leaves_no_draft(self) -> None:
         reply = json.dumps({"reasoning": "Well.", "orders": [], "messages": {}})
-        model = ScriptedModel([ModelError("server", "down"), reply, reply])
+        model = ScriptedModel([ModelError("bad request", "down"), reply, reply])
         spoken(model, Addition.DRAFTS)
         assert [request.prompt.count("your own reply") for request in model.requests] == [0, 0, 1]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agents
-from agents.lm.checking import Finding, check_model, questions_of_a_game, views
+from agents.lm.checking import QUESTIONS, Finding, check_model, questions_of_a_game, views
 from agents.lm.models import OpenAIModel
 from agents.lm.models.providers.grammars import PROBE, SECRET
 from agents.lm.models.providers.remote_model import is_same_model
@@ -51,7 +51,7 @@ def test_a_server_that_enforces_the_schema() -> None:
         assert all(each.is_good for each in findings.values())
         assert findings["schema of a reply"].result == "enforced, as a schema"
         assert findings["Spring reply"].result == "3 of 3 orders legal"
-        assert len(stub.requests) == 4
+        assert len(stub.requests) == QUESTIONS
 
 
 def test_a_server_that_ignores_the_schema() -> None:
@@ -62,7 +62,7 @@ def test_a_server_that_ignores_the_schema() -> None:
         assert findings["schema of a reply"].result.startswith("ignored by the server")
         assert "does not match its schema" in findings["Spring reply"].result
         fields = [{"structured_outputs", "grammar", "ebnf"} & request.body.keys() for request in stub.requests]
-        assert fields == [set()] * 4 + [{"structured_outputs"}, {"grammar"}, {"ebnf"}]
+        assert fields == [set()] * QUESTIONS + [{"structured_outputs"}, {"grammar"}, {"ebnf"}]
         assert found(stub, ",schema=none")["schema of a reply"].is_good  # nothing to set any more
 
 
@@ -71,7 +71,7 @@ def test_a_provider_is_not_asked_for_grammars_that_only_other_servers_have(monke
         monkeypatch.setattr(OpenAIModel, "URL", f"{stub.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         assert found(stub)["schema of a reply"].result.startswith("ignored")
-        assert len(stub.requests) == 4
+        assert len(stub.requests) == QUESTIONS
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,6 @@ def test_a_server_that_enforces_grammars_only(name: str, field: str) -> None:
     with server(answer) as stub:
         assert found(stub)["schema of a reply"].advice == f"set grammar={name}"
         assert found(stub, f",grammar={name}")["schema of a reply"].result == f"enforced, as a grammar ({name})"
-        assert found(stub, ",grammar=auto")["schema of a reply"].result == f"enforced, as a grammar ({name})"
 
 
 def test_a_server_that_refuses_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +92,34 @@ def test_a_server_that_refuses_the_schema(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(wire.INTERFACES, CHAT, chat._replace(fields=chat.fields - {"response_format"}))
     with server(prose) as stub:
         assert found(stub)["schema of a reply"].result.startswith("refused by the server")
+
+
+def test_a_server_that_refuses_the_schemas_of_some_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It enforces those that it takes, so the question about the schema alone would not show it."""
+    real = wire.INTERFACES[CHAT].read
+
+    def picky(body: dict[str, Any]) -> Any:
+        if '"anyOf"' in json.dumps(body.get("response_format")):
+            raise wire.WireError("Invalid schema for response_format: anyOf")
+        return real(body)
+
+    monkeypatch.setitem(wire.INTERFACES, CHAT, wire.INTERFACES[CHAT]._replace(read=picky))
+    with server() as stub:
+        finding = found(stub)["schema of a reply"]
+    assert not finding.is_good
+    assert finding.result == "refused for 2 of 4 phases"
+    assert "Winter with builds" in finding.advice
+
+
+def test_a_server_with_a_short_context() -> None:
+    with server() as stub:
+        tokens, wire._tokens = wire._tokens, lambda text: min(tokens(text), 500)
+        try:
+            finding = found(stub)["context"]
+        finally:
+            wire._tokens = tokens
+    assert not finding.is_good
+    assert "num_ctx" in finding.advice
 
 
 def test_any_run_says_once_that_the_schema_is_ignored(caplog: pytest.LogCaptureFixture) -> None:

@@ -182,14 +182,14 @@ class TestErrors:
             async def complete(self, request: Request) -> str:
                 self.asked += 1
                 if self.asked % 2:
-                    raise ModelError("server", "not now", usage=Usage(7, 0, 0, None))
+                    raise ModelError("bad request", "not now", usage=Usage(7, 0, 0, None))
                 return stub_reply(request.prompt, request.schema)
 
         budget = Budget()
         models = SharedModels(budget=budget, own={"mine": Failing()})
         result = evaluation.self_play("lm:mine", games=1, rules=RULES, models=models)
         assert 0 < result.usage.failed < result.usage.calls
-        assert result.usage.faults["server"] == result.usage.failed
+        assert result.usage.faults["bad request"] == result.usage.failed
 
     def test_what_ends_the_run_ends_it_for_all(self) -> None:
         class Gone(Mine):

@@ -173,7 +173,7 @@ class TestNotes:
 
     def test_a_note_that_fails_is_not_asked_for_again(self):
         def answer(request):
-            return reply(messages={"ITALY": "Peace?"}) if request.schema else ModelError("server", "down")
+            return reply(messages={"ITALY": "Peace?"}) if request.schema else ModelError("bad request", "down")
 
         policy, model = player(answer)
         game = welfare_env.Game(rules=welfare_env.Rules(years=2))
@@ -184,7 +184,7 @@ class TestNotes:
             asked(policy, game, "messages", message_round)
         assert sum(request.schema is None for request in model.requests) == 1
         assert "Peace?" in model.requests[-1].prompt
-        assert policy.ledger.faults == {"server": 1}
+        assert policy.ledger.faults == {"bad request": 1}
 
     def noted(self, note, **style):
         """After a phase with messages, of which the model makes this note."""
@@ -219,7 +219,7 @@ class TestNotes:
 
 class TestFailures:
     def test_a_failed_call_says_nothing_and_earlier_orders_stand(self):
-        down = ModelError("timeout", "no answer", ("timeout", "server", "timeout"), Usage(5, 0, 1, None))
+        down = ModelError("empty", "no answer", ("timeout", "server", "timeout"), Usage(5, 0, 1, None))
         policy, _ = player([reply(["A PAR - BUR"], {"ITALY": "Hi"}), down, down])
         game = welfare_env.Game(rules=RULES)
         for number in (1, 2, 3):
@@ -228,10 +228,10 @@ class TestFailures:
         ledger = policy.ledger
         assert (ledger.calls, ledger.failed, ledger.attempts, ledger.usage.tokens) == (3, 2, 7, 12)
         assert ledger.faults == {"timeout": 4, "server": 2}
-        assert [turn.get("fault") for turn in ledger.turns] == [None, "timeout", "timeout"]
+        assert [turn.get("fault") for turn in ledger.turns] == [None, "empty", "empty"]
 
     def test_orders_of_another_phase_do_not_stand(self):
-        policy, _ = player([reply(["A PAR H"]), ModelError("server", "down")])
+        policy, _ = player([reply(["A PAR H"]), ModelError("bad request", "down")])
         game = welfare_env.Game(rules=welfare_env.Rules(years=1, press=None))
         assert asked(policy, game) == ["A PAR H"]
         game.advance()
@@ -402,7 +402,7 @@ class TestPrograms:
         [
             "",
             '{"program": "[]X("}',
-            ModelError("server", "down"),
+            ModelError("bad request", "down"),
         ],
     )
     @pytest.mark.parametrize("actions", ["library", "formula", "tokens"])

@@ -58,7 +58,7 @@ def test_a_note_is_written_from_the_last_one_and_the_messages_of_a_phase() -> No
 
 
 def test_messages_are_quoted_where_a_note_failed() -> None:
-    answers = ["Note 1.", ModelError("server", "no"), "Note 2.", *["Note 3."] * 9]
+    answers = ["Note 1.", ModelError("bad request", "no"), "Note 2.", *["Note 3."] * 9]
     notes = ScriptedModel(answers)
     requests, _ = played(2, Style(summaries="rolling"), notes)
     last = requests[-1].prompt

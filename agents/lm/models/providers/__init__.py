@@ -1,5 +1,4 @@
-"""Models accessed through a provider's SDK.
+"""Models asked through the clients of the providers' SDKs, one file an SDK.
 
-`openai` and `anthropic` talk to the providers, and share `remote_model` (requests), `connection` (what is sent and
-received), `retries` (the tries of one call), `answers` (responses) and `faults` (what can go wrong).
+`remote_model` has what they share: the tries of a question, limits and prices; `faults` what can go wrong.
 """

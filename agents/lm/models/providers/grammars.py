@@ -1,4 +1,4 @@
-"""Grammars in place of schemas: how each kind of server takes them, and questions that find out a server's kind."""
+"""Grammars in place of schemas: how each kind of server takes them, and a question that shows what one enforces."""
 
 from __future__ import annotations
 
@@ -17,42 +17,17 @@ GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 """Kind of server -> from a grammar (GBNF) to further fields of the body."""
 
-AUTO = "auto"
-"""Instead of a kind: it is found out before the first question that has a schema."""
-
 SECRET = "quagga-7391"
 PROBE = object_schema({"word": {"type": "string", "enum": [SECRET]}})
 """The schema of a question whose answer appears only in the schema."""
 
 PROBE_TOKENS = 2000  # room for thinking
 
-_PROBED = "grammar-"
-_AS_SCHEMA = f"{_PROBED}none"
-
 
 def probe_request(name: str = "probe") -> Request:
     """A question whose answer appears only in its schema."""
     text = 'Answer with the JSON object {"word": "none"}, and nothing else.'
     return Request((), (Block(text),), PROBE, name, PROBE_TOKENS, None, None)
-
-
-def probes() -> dict[str | None, Request]:
-    """A `probe_request` for each way to enforce a schema: None for the schema itself, and the kinds of `GRAMMARS`."""
-    return {None: probe_request(_AS_SCHEMA)} | {
-        name: probe_request(f"{_PROBED}{number}") for number, name in enumerate(GRAMMARS)
-    }
-
-
-def probed(request: Request) -> bool:
-    """Whether a request is one of `probes`."""
-    return request.schema_name.startswith(_PROBED)
-
-
-def probed_grammar(request: Request) -> str | None:
-    """The grammar that one of `probes` is sent with; None for the schema itself, and for all other questions."""
-    if not probed(request) or request.schema_name == _AS_SCHEMA:
-        return None
-    return list(GRAMMARS)[int(request.schema_name.removeprefix(_PROBED))]
 
 
 def grammar_fields(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,20 +1,22 @@
-"""Models accessed through a provider's SDK: the common part of OpenAI's and Anthropic's.
+"""Models asked through the client of a provider's SDK: the tries of a question, and what they cost.
 
-Both SDKs come from one generator, so their clients, errors and raw answers look alike. We let them send and receive
-(`connection`), and do the rest ourselves: retries and their counts, waiting, limits, and reading answers. The SDKs are
-imported with the first question.
+Transport, pools, proxies, credentials and time limits are the SDK's. Its retries are off: here a 429 pauses all
+questions to a model, every try reserves its part of the budget, and the end of a run ends them.
 """
 
 from __future__ import annotations
 
+import asyncio
+import importlib
+import importlib.util
+import json
 import logging
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
-from threading import Lock
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -22,22 +24,48 @@ import numpy as np
 
 from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
-from agents.lm.models.limits import LOOP, Clock, Gate, Halt, Pace, TokenPace
-from agents.lm.models.prices import PRICES, Price, find_price, load_prices
-from agents.lm.models.protocol import Reply, Request
-from agents.lm.models.providers.answers import Answer
-from agents.lm.models.providers.connection import Connection
-from agents.lm.models.providers.faults import SAMPLING, SCHEMA, Fault, body_fault, clean, refused
-from agents.lm.models.providers.retries import Call
-from agents.lm.models.settings import check_kind, check_number, checked_extra, checked_url, checked_variable
+from agents.lm.models.limits import MODELS, Clock, Halt, Pace
+from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
+from agents.lm.models.protocol import NO_USAGE, Finish, Reply, Request, Usage
+from agents.lm.models.providers.faults import PAID_FOR, SAMPLING, SCHEMA, Fault, clean, refused, shape, status_fault
+from agents.lm.models.settings import (
+    check_kind,
+    check_number,
+    checked_extra,
+    checked_url,
+    checked_variable,
+    redacted,
+    without_key,
+)
 from agents.lm.reading.obeying import obeys
+from welfare_env.extras import install_extra
 
-BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
-LEAST_AT_ONCE, MOST_AT_ONCE = 128, 900  # questions at a time; each is a connection, and systems allow some 1,000
-MOST_LOOKED_AT = 100  # replies that are compared with their schema: enough to see whether it is enforced
-FIRST_QUESTIONS = 5  # if all of them fail, the server is assumed not to answer the rest of the run either
+MIN_AT_ONCE, MAX_AT_ONCE = 128, 900  # questions at a time; each is a connection, and systems allow some 1,000
+MAX_BACKOFF = 60.0  # seconds
+PAID_RETRIES = 2
+"""Number of retries after an answer that was lost or could not be used, but may have been paid for."""
+FIRST_RETRIES = 2
+"""Number of retries if a server has never been reached: most likely it does not exist."""
+FIRST_QUESTIONS = 5
+"""If so many questions fail before the first answer, the server is assumed not to answer the rest of the run either."""
+MAX_COMPARED = 100  # replies that are compared with their schema: enough to see whether it is enforced
+STREAMED = 8000  # tokens; longer replies are streamed, so that the time limit applies to silence
+BYTES_A_TOKEN = 3  # in English prompts, a low estimate
+BESIDES = 100  # tokens that a server may add around the prompts and the schema
+CUT = 8  # bytes of a prompt per token that the server has read, from which it must have cut the prompt
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A server's answer, with its thinking kept apart. `counts` is None if they are missing or impossible."""
+
+    text: str
+    finish: Finish
+    model: str
+    counts: Counts | None
+    reasoning: str = ""
 
 
 def is_same_model(asked: str, answering: str) -> bool:
@@ -46,12 +74,18 @@ def is_same_model(asked: str, answering: str) -> bool:
     return one in other or other in one or one.rpartition("/")[2] == other.rpartition("/")[2]
 
 
-class RemoteModel(ABC):
-    """A model asked through a provider's SDK; thread-safe, also with several event loops.
+def most_tokens(request: Request) -> int:
+    """An upper bound on the tokens of a prompt and its schema: no text has more tokens than bytes."""
+    schema = 0 if request.schema is None else len(request.schema_text)
+    return len(request.prompt.encode()) + schema + BESIDES
 
-    The key is read from the environment with the first question, and only kept by the SDK. It goes to the provider, or
-    to the server that the environment names instead; a server named by `base_url` gets a key only if `key_variable`
-    says which, and the log then says who gets it.
+
+class RemoteModel(ABC):
+    """A model asked through the client of a provider's SDK; thread-safe.
+
+    A key is read from the environment before every question. It goes to the provider, or to the server that the
+    environment names instead; a server named by `base_url` gets a key only if `key_variable` says which, and the log
+    then says who gets it.
 
     Args:
         model: the model's name on the server.
@@ -59,17 +93,15 @@ class RemoteModel(ABC):
             the environment (`URL_VARIABLE`) or the provider's own.
         key_variable: name of the environment variable that holds the key; None for the provider's own variable if
             requests go to the provider, and for no key if they go elsewhere.
-        timeout: seconds in which a try must have its whole answer, including connecting. A question may take `retries`
-            + 1 times as long, plus the pauses between the tries: at most a minute each, or as long as the server wants,
-            up to ten minutes.
-        retries: number of retries after a transient fault.
+        timeout: the SDK's time limit in seconds: of an answer, and in a streamed answer of the pause between its parts.
+        retries: number of retries after a transient fault. A 429 counts only if no question was answered since.
         backoff: seconds before the first retry, doubled each time up to a minute, and randomly shortened by up to a
             half. A server's own waiting time takes precedence.
         max_concurrent: largest number of questions at a time; None for as many as concurrent games ask (`expect`).
         requests_per_minute: largest number of tries in any minute; None for no limit.
         tokens_per_minute: largest number of tokens, of prompts and replies, in tries that begin within a minute; None
             for no limit. A try counts with the most it may use, and once it has ended with what it has used.
-        structured: whether the schema of the reply is sent; one that the server rejects is left out in any case.
+        structured: whether the schema of the reply is sent; one that the server refuses is left out in any case.
         effort: how much the model should think, in the provider's words ("low"); None leaves it to the model.
         extra: further fields of the request's body, which the server must know: a dict, or the text of a JSON object.
         prices: a table, or the path of a file as in `agents.lm.models.prices`; None for the table there, which only
@@ -78,16 +110,20 @@ class RemoteModel(ABC):
         halt: stops the calls of all models that share it when one of them cannot go on.
         rng: generator for the waiting times.
         clock: clock for the waiting times.
+        http_client: the HTTP client that the SDK should use; None for the SDK's own.
 
     Raises:
         ConfigError: an invalid option, or a budget in dollars without a price.
     """
 
     PROVIDER: ClassVar[str]
+    SDK: ClassVar[str]
+    CLIENT: ClassVar[str]  # the SDK's class
     URL: ClassVar[str]
-    PATH: ClassVar[str]  # the path at the end of such servers' addresses
+    PATH: ClassVar[str] = ""  # the path at the end of such servers' addresses
     URL_VARIABLE: ClassVar[str]
-    KEY_VARIABLE: ClassVar[str]
+    KEY_VARIABLE: ClassVar[str | None]
+    IS_CLOUD: ClassVar[bool] = False  # where the SDK finds address and credentials in the environment
 
     def __init__(
         self,
@@ -95,7 +131,7 @@ class RemoteModel(ABC):
         *,
         base_url: str | None = None,
         key_variable: str | None = None,
-        timeout: float = 300.0,
+        timeout: float = 600.0,
         retries: int = 6,
         backoff: float = 1.0,
         max_concurrent: int | None = None,
@@ -109,6 +145,7 @@ class RemoteModel(ABC):
         halt: Halt | None = None,
         rng: np.random.Generator | None = None,
         clock: Clock | None = None,
+        http_client: Any = None,
     ) -> None:
         check_number("timeout", timeout, above=0)
         check_number("retries", retries, whole=True)
@@ -124,8 +161,8 @@ class RemoteModel(ABC):
         self.extra = {} if extra is None else checked_extra(extra)
         address = os.environ.get(self.URL_VARIABLE)
         self.base_url = checked_url(base_url) if base_url else checked_url(address or self.URL, self.URL_VARIABLE)
-        self.is_official = self.base_url == self.URL
-        elsewhere = base_url is not None and not self.is_official
+        elsewhere = bool(base_url) and self.base_url != self.URL
+        self.is_official = self.base_url == self.URL or (self.IS_CLOUD and not elsewhere)
         own_variable = None if elsewhere else self.KEY_VARIABLE
         self.key_variable = own_variable if key_variable is None else checked_variable(key_variable)
         self.timeout, self.retries, self.backoff = timeout, retries, backoff
@@ -133,27 +170,23 @@ class RemoteModel(ABC):
         self.budget = budget or Budget()
         if self.budget.max_dollars is not None and self.price is None:
             raise ConfigError(f"{self.name}: no price is known for a budget in dollars; give a file with `prices`")
-        self.halt = halt or Halt()
-        self.clock = clock or Clock()
-        self.has_answered = False
-        self._given_up = 0  # questions given up before the first answer
-        self._looked = 0  # replies compared with their schema
-        self.rng = rng or np.random.default_rng(0)
-        self.without: frozenset[str] = frozenset()  # parameters that the server has rejected
-        self._logged: set[str] = set()
-        self._warned: dict[tuple[str, bool], float] = {}  # end of the time without further warnings
-        self._faults: Counter[str] = Counter()
-        self._is_bounded = max_concurrent is not None
-        self._gate, self._pace = Gate(max_concurrent or LEAST_AT_ONCE), Pace(requests_per_minute, self.clock)
-        self._tokens = TokenPace(tokens_per_minute, self.clock)
-        self._lock = Lock()
-        self._connection = Connection(
-            self.PROVIDER, self.name, self.base_url, self.key_variable, timeout, self.new_client
-        )
+        self.halt, self.clock, self.rng = halt or Halt(), clock or Clock(), rng or np.random.default_rng(0)
+        self.faults: Counter[str] = Counter()  # of all tries, by kind
+        self._http_client = http_client
+        self._made: tuple[str, Any] | None = None  # the client, and its key
+        self._is_bounded, self._places_wanted = max_concurrent is not None, max_concurrent or MIN_AT_ONCE
+        self._places, self._places_made = asyncio.Semaphore(self._places_wanted), self._places_wanted
+        self._pace = Pace(requests_per_minute, tokens_per_minute, self.clock)
+        self._rests_until = 0.0  # after a 429
+        self._answers = self._compared = 0
+        self._was_reached = False
+        self._failures = 0  # questions without an answer before the first one
+        self._refused: set[str] = set()  # parameters, and shapes of schemas, that the server refuses
+        self._warned: dict[str, float] = {}  # warning -> end of the time in which it is not repeated
         if elsewhere and self.key_variable is not None:
-            self.warn_once(f"the value of {self.key_variable} is sent to {self.base_url} as the key")
+            self.warn(f"the value of {self.key_variable} is sent to {self.base_url} as the key")
         if self.price is None and (self.is_official or prices is not None):
-            self.warn_once("no price is known, so dollars are not counted; give a file with `prices`")
+            self.warn("no price is known, so dollars are not counted; give a file with `prices`")
 
     @property
     def name(self) -> str:
@@ -166,256 +199,373 @@ class RemoteModel(ABC):
         known = {"base_url": self.base_url, "structured": self.structured, "effort": self.effort}
         return known | ({"extra": self.extra} if self.extra else {})
 
-    def check_ready(self) -> None:
-        """Checks that it can be asked, without asking.
-
-        Raises:
-            ConfigError: the provider's SDK is not installed, or there is no key.
-        """
-        self._connection.check()
-
-    @property
-    def faults(self) -> Counter[str]:
-        """Count of each kind of fault, over all tries of all calls."""
-        with self._lock:
-            return Counter(self._faults)
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, base_url={self.base_url!r})"
 
     def __reduce__(self) -> Any:
         raise TypeError("a model holds connections and a key, and cannot be pickled: make a new one where it is used")
 
+    def check_ready(self) -> None:
+        """Checks that it can be asked, without asking.
+
+        Raises:
+            ConfigError: the provider's SDK is not installed, or there is no key.
+        """
+        if importlib.util.find_spec(self.SDK) is None:
+            raise self._not_installed(f"No module named {self.SDK!r}")
+        self._key()
+        if self.IS_CLOUD:
+            self._new_client(self._key())  # which looks for credentials
+
     def expect(self, questions: int) -> None:
         """Makes room for so many questions at a time, unless `max_concurrent` was given."""
         if not self._is_bounded:
-            self._gate.widen(min(questions, MOST_AT_ONCE))
-
-    @property
-    def was_reached(self) -> bool:
-        """Whether the server has ever answered anything."""
-        return self._connection.was_reached
+            self._places_wanted = max(self._places_wanted, min(questions, MAX_AT_ONCE))
 
     def complete(self, request: Request) -> Reply:
         """As `acomplete`, for code without an event loop."""
-        return LOOP.run(self.acomplete(request))
+        return MODELS.run(self._call(request))
 
     async def acomplete(self, request: Request) -> Reply:
-        """Sends a request and waits for the reply. Before an event loop ends, close its connections with `aclose`.
+        """Sends a request and waits for the reply.
 
         Raises:
-            ModelError: the call failed for good.
+            ModelError: there is no reply to this request, now or at all.
             AccessError: every other call would fail, too; or the first `FIRST_QUESTIONS` all failed.
             BudgetError: the budget does not allow it.
             ConfigError: the SDK is not installed, or there is no key.
             StoppedError: another call that shares `halt` cannot go on; or that call's error.
         """
-        with self._in_progress() as since:
-            call = Call(self, request)
-            while call.reply is None:
-                await self.halt.pause(call.wait, since, self.clock)
-                async with self._gate, self.budget.hold(*call.most, self) as hold:
-                    await self.halt.pause(self._pace.wait(), since, self.clock)
-                    used = await self._tokens.begin(call.likely, self.halt, since)
-                    call.take(await self._ask(self.body(request, call.without)), hold)
-                    used[0] = hold.usage.tokens
-        self._warn_about(request, call.reply)
-        return call.reply
+        return await MODELS.wait(self._call(request))
 
-    def _warn_about(self, request: Request, reply: Reply) -> None:
-        """Logs, once each, that another model answers, and that a server does not enforce the schema of a reply."""
-        if reply.model and not is_same_model(self.model, reply.model):
-            self.warn_once(f"{reply.model} answers instead of {self.model}")
-        schema = self.schema(request, self.without)
-        if schema is None or reply.finish != "stop" or self._looked >= MOST_LOOKED_AT:
+    def close(self) -> None:
+        """Closes the connections. The next question opens new ones."""
+        MODELS.run(self._close())
+
+    async def _close(self) -> None:
+        made, self._made = self._made, None
+        if made is not None:
+            await made[1].close()
+
+    async def _call(self, request: Request) -> Reply:
+        """A question. An error that ends the run stops all other calls."""
+        since = self.halt.begin()
+        try:
+            return await self._tried(request, since)
+        except LMError as error:
+            ending = self._ending(error)
+            if ending is not None and self.halt.stops == since:  # not the error of another call
+                self.halt.stop(ending)
+            if ending is None or ending is error:
+                raise
+            raise ending from error
+
+    def _ending(self, error: LMError) -> LMError | None:
+        """The error with which the run ends; None if it can go on."""
+        if not isinstance(error, ModelError) or error.is_passing:
+            return error
+        self._failures += not self._answers
+        if self._answers or self._failures < FIRST_QUESTIONS:
+            return None
+        self._failures = 0
+        said = str(error).removeprefix(f"{self.name}: ")
+        text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last error was {said}"
+        return AccessError(error.kind, text)
+
+    async def _tried(self, request: Request, since: int) -> Reply:
+        """The tries of a question."""
+        prompt = most_tokens(request)
+        dollars = None if self.price is None else self.price.most(prompt, request.max_tokens)
+        left_out = self._left_out(request)
+        faults: list[str] = []
+        usage, retries, wait = NO_USAGE, 0, 0.0
+        while True:
+            await self.halt.pause(wait, since, self.clock)
+            answers = self._answers
+            async with self._place(), self.budget.hold(prompt + request.max_tokens, dollars) as hold:
+                await self._rest(since)
+                started = await self._pace.begin(prompt // BYTES_A_TOKEN + request.max_tokens, self.halt, since)
+                outcome = await self._outcome(request, left_out)
+                hold.spend(self._used(outcome, request, prompt))
+                usage += hold.usage
+                started.tokens = hold.usage.tokens
+            if isinstance(outcome, Answer):
+                self._answers += 1
+                self._look_at(outcome, request, left_out)
+                reply = Reply(outcome.text, usage, outcome.finish, outcome.model, len(faults) + 1, tuple(faults))
+                return replace(reply, reasoning=outcome.reasoning, left_out=self._not_sent(request, left_out))
+            if parameter := refused(outcome, self._optional(request, left_out)):
+                left_out |= {parameter}
+                self._leave_out(parameter, request, outcome)
+                wait = 0.0
+                continue
+            faults.append(outcome.kind)
+            retries = 1 if outcome.kind == "rate limit" and self._answers > answers else retries + 1
+            is_last = outcome.is_final or retries > self._allowed(outcome.kind)
+            wait = self._wait(outcome, retries)
+            self._note(outcome, len(faults), None if is_last else wait)
+            if is_last:
+                raise self._failure(outcome, faults, usage)
+
+    @cached_property
+    def _sdk(self) -> ModuleType:
+        try:
+            return importlib.import_module(self.SDK)
+        except ImportError as error:
+            raise self._not_installed(error) from error
+
+    def _not_installed(self, what: object) -> ConfigError:
+        return ConfigError(f"{self.name}: {what}; it needs {install_extra('lm')}")
+
+    def _key(self) -> str:
+        """The key, or "" to send none, or what the SDK finds."""
+        key = os.environ.get(self.key_variable or "", "").strip()
+        if not key and self.key_variable is not None and not self.IS_CLOUD:
+            raise ConfigError(
+                f"{self.name}: the environment variable {self.key_variable} holds no key: "
+                f"export {self.key_variable}=...; or try everything without one against python -m agents.lm.stub"
+            )
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(f"{self.name}: the environment variable {self.key_variable} does not hold a valid key")
+        return key
+
+    @property
+    def client(self) -> Any:
+        """The SDK's client, with today's key."""
+        key = self._key()
+        if self._made is None or self._made[0] != key:
+            self._made = (key, self._new_client(key))
+        return self._made[1]
+
+    def _new_client(self, key: str) -> Any:
+        """A new client; it does not follow redirects: prompts and keys only go to servers that the user has named."""
+        http = self._http_client or self._sdk.DefaultAsyncHttpxClient(follow_redirects=False)
+        limit = self._sdk.Timeout(self.timeout, connect=min(15.0, self.timeout))
+        try:
+            client = getattr(self._sdk, self.CLIENT)
+            return client(max_retries=0, timeout=limit, http_client=http, **self.client_options(key))
+        except (
+            ImportError,
+            ValueError,
+            TypeError,
+            RuntimeError,
+            getattr(self._sdk, "OpenAIError", ImportError),
+        ) as error:
+            raise ConfigError(f"{self.name}: {clean(self._redacted(str(error)))}") from None
+
+    def client_options(self, key: str) -> dict[str, Any]:
+        """Options of the SDK's client: address and credentials."""
+        return {"base_url": self.base_url, "api_key": key or "none"}  # else the SDK would look for a key elsewhere
+
+    def _redacted(self, text: str) -> str:
+        return redacted(text, os.environ.get(self.key_variable or "", "").strip())
+
+    @abstractmethod
+    async def ask(self, request: Request, left_out: frozenset[str]) -> Answer:
+        """Asks the SDK's client once.
+
+        Args:
+            request: the request.
+            left_out: parameters that the server has refused.
+
+        Raises:
+            Exception: those of the SDK; LookupError, TypeError, AttributeError, ValueError: the answer violates the
+                interface; `Fault`.
+        """
+
+    async def _outcome(self, request: Request, left_out: frozenset[str]) -> Answer | Fault:
+        client, sdk = self.client, self._sdk
+        try:
+            answer = await self.ask(request, left_out)
+        except LMError:
+            raise
+        except Fault as fault:
+            return self._advised(fault)
+        except sdk.APIStatusError as error:
+            self._was_reached = True
+            return self._advised(status_fault(error.status_code, error.response.headers, error.body, self._redacted))
+        except sdk.APITimeoutError as error:
+            if "Connect" in type(error.__cause__).__name__:
+                return self._advised(Fault("unreachable", f"no connection to {client.base_url}"))
+            return Fault("timeout", f"no answer within {self.timeout:g} s; a larger `timeout` waits longer")
+        except sdk.APIConnectionError as error:
+            cause = error.__cause__ or error
+            is_absent = type(cause).__name__ in ("ConnectError", "ProxyError", "UnsupportedProtocol")
+            said = clean(self._redacted(f"{type(cause).__name__} {cause}"))
+            return self._advised(Fault("unreachable" if is_absent else "connection", f"{said}, {client.base_url}"))
+        except (
+            LookupError,
+            TypeError,
+            AttributeError,
+            ValueError,
+            AssertionError,
+            sdk.APIError,
+        ) as error:  # SDK's, too
+            self._was_reached = True
+            wrong = clean(self._redacted(f"{type(error).__name__} {error}"))
+            return Fault("malformed", f"the answer is not what the interface promises: {wrong}")
+        except Exception as error:
+            said = clean(self._redacted(f"{type(error).__name__} {error}"))
+            if type(error).__module__.startswith("httpx"):  # broken off while it was streamed
+                return Fault("connection", said)
+            if self.IS_CLOUD:  # of the libraries that find credentials
+                raise AccessError("authentication", f"{self.name}: {said}") from error
+            raise
+        self._was_reached = True
+        return self._checked(answer)
+
+    def _checked(self, answer: Answer) -> Answer | Fault:
+        key = os.environ.get(self.key_variable or "", "").strip()
+        said, thought = (without_key(text, key) for text in (answer.text, answer.reasoning))
+        if not said.strip() and answer.finish in ("stop", "other"):
+            if not _is_object(thought):
+                return Fault("empty", "the answer has no text", used=answer.counts)
+            self.warn(
+                "its server returned the reply as thinking, where it was read: start the server without a parser of "
+                "thinking, or switch thinking off by `extra`"
+            )
+            said, thought = thought, ""
+        is_odd = answer.counts is not None and said and not answer.counts.output
+        return replace(answer, text=said, reasoning=thought, counts=None if is_odd else answer.counts)
+
+    def _place(self) -> asyncio.Semaphore:
+        while self._places_made < self._places_wanted:
+            self._places.release()
+            self._places_made += 1
+        return self._places
+
+    async def _rest(self, since: int) -> None:
+        """Waits while the model rests after a 429."""
+        while (left := self._rests_until - self.clock.now()) > 0:
+            await self.halt.pause(left * (1.0 + float(self.rng.random()) / 10.0), since, self.clock)
+        self.halt.check(since)
+
+    def _wait(self, fault: Fault, retries: int) -> float:
+        """Seconds until the next try, with random jitter so that calls do not all come back at once. After a 429 all
+        calls wait.
+        """
+        chance = float(self.rng.random())
+        backoff = min(MAX_BACKOFF, self.backoff * 2.0 ** min(retries - 1, 30))
+        seconds = max(backoff * (1.0 - chance / 2.0), (fault.retry_after or 0.0) * (1.0 + chance / 10.0))
+        if fault.kind == "rate limit" and not fault.is_final:
+            self._rests_until = max(self._rests_until, self.clock.now() + seconds)
+        return seconds
+
+    def _allowed(self, kind: str) -> int:
+        """Number of retries after a fault of this kind."""
+        if kind in PAID_FOR and kind != "connection":
+            return min(self.retries, PAID_RETRIES)
+        is_new = kind == "unreachable" and not self._was_reached
+        return min(self.retries, FIRST_RETRIES) if is_new else self.retries
+
+    def _failure(self, fault: Fault, faults: list[str], usage: Usage) -> ModelError | AccessError:
+        text = f"{self.name}: {fault.kind}: {fault.text}"
+        if len(faults) > 1:
+            text += f" (the last of {len(faults)} tries)"
+        if fault.kind in ENDING_KINDS:
+            return AccessError(fault.kind, text)
+        return ModelError(fault.kind, text, tuple(faults), usage)
+
+    def _used(self, outcome: Answer | Fault, request: Request, prompt: int) -> Usage:
+        """The usage of a try; if it is unreported, or the answer was lost, an upper bound."""
+        counts: Counts | None
+        if isinstance(outcome, Answer):
+            counts = outcome.counts
+            if counts is None:
+                self.warn("its server reports no plausible usage; every byte is counted as a token, too many")
+                counts = Counts(prompt, 0, 0, len(outcome.text.encode()))
+        elif outcome.used is not None or outcome.kind not in PAID_FOR:
+            counts = outcome.used
+        else:
+            counts = Counts(prompt, 0, 0, request.max_tokens)
+        return NO_USAGE if counts is None else counts.usage(self.price)
+
+    def _optional(self, request: Request, left_out: frozenset[str]) -> dict[str, str]:
+        """The optional parameters that are sent, with their names on the wire.
+
+        If a server refuses several together, they are left out in this sequence.
+        """
+        sampling = {name: name for name in SAMPLING if name in self.sampling(request, left_out)}
+        return sampling | ({SCHEMA: SCHEMA} if self.schema(request, left_out) is not None else {})
+
+    def _left_out(self, request: Request) -> frozenset[str]:
+        """The parameters of a request that the server is known to refuse; of schemas, only those of this shape."""
+        known = self._refused & {*SAMPLING, "max_tokens"}
+        is_refused = request.schema is not None and shape(request.schema) in self._refused
+        return frozenset(known | ({SCHEMA} if is_refused else set()))
+
+    def _leave_out(self, parameter: str, request: Request, fault: Fault) -> None:
+        """Records that the server refuses a parameter, or a schema of this shape."""
+        if parameter == SCHEMA:
+            self._refused.add(shape(request.schema))
+            self.warn(f"the server refused the schema of a reply; schemas like it are left out: {fault.text}")
+        else:
+            self._refused.add(parameter)
+            self.warn(f"the server refuses {parameter}; it is left out from now on")
+
+    def _not_sent(self, request: Request, left_out: frozenset[str]) -> tuple[str, ...]:
+        """The parameters of a request that were not sent."""
+        sent = {*self.sampling(request, left_out), *([SCHEMA] if self.schema(request, left_out) is not None else [])}
+        wanted = [name for name in SAMPLING if getattr(request, name) is not None]
+        wanted += [SCHEMA] if request.schema is not None else []
+        return tuple(sorted(name for name in wanted if name not in sent))
+
+    def sampling(self, request: Request, left_out: frozenset[str]) -> dict[str, float]:
+        """The sampling parameters to send."""
+        asked = {name: getattr(request, name) for name in SAMPLING if name not in left_out}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def schema(self, request: Request, left_out: frozenset[str]) -> Mapping[str, Any] | None:
+        """The schema to send."""
+        return request.schema if self.structured and SCHEMA not in left_out else None
+
+    def _look_at(self, answer: Answer, request: Request, left_out: frozenset[str]) -> None:
+        """Warns, once each, if another model answers, or the server cuts prompts or does not enforce schemas."""
+        if answer.model and not is_same_model(self.model, answer.model):
+            self.warn(f"{answer.model} answers instead of {self.model}")
+        counts, size = answer.counts, len(request.prompt.encode())
+        if counts is not None and counts.plain + counts.cached + counts.written < size / CUT:
+            self.warn(
+                f"its server has read {counts.plain + counts.cached + counts.written:,} tokens of a prompt of {size:,} "
+                "bytes: its context is too short for the prompts, so give it a longer one (Ollama: num_ctx)"
+            )
+        schema = self.schema(request, left_out)
+        if schema is None or answer.finish != "stop" or self._compared >= MAX_COMPARED:
             return
-        self._looked += 1
-        if not obeys(reply.text, schema):
-            self.warn_once(
+        self._compared += 1
+        if not obeys(answer.text, schema):
+            self.warn(
                 "a reply does not match its schema, so the server does not enforce schemas: "
                 "`welfare-env check-model` says what to set"
             )
 
-    def close(self) -> None:
-        """Closes the connections of `complete` and of games. The next question opens new ones."""
-        LOOP.run(self.aclose())
-
-    async def aclose(self) -> None:
-        """Closes the connections of the running event loop."""
-        await self._connection.close()
-
-    def note(self, fault: Fault, tries: int, wait: float | None) -> None:
-        """Counts a fault and logs it: each kind as a warning once a minute, otherwise as INFO.
-
-        Without a configured log, Python writes warnings to stderr.
-
-        Args:
-            fault: the fault of a try.
-            tries: number of tries of the call so far.
-            wait: seconds until the next try; None if there is none.
-        """
-        then = "given up" if wait is None else f"asked again in {wait:.0f} s"
-        level = logging.WARNING if self._is_news(fault.kind, wait is None) else logging.INFO
-        _log.log(level, "%s: %s: %s; try %d, %s", self.name, fault.kind, fault.text, tries, then)
-
-    def _is_news(self, kind: str, is_last: bool) -> bool:
-        """Counts a fault. Returns whether to log it as a warning: one per kind in `BETWEEN_WARNINGS` seconds."""
+    def warn(self, text: str, repeats_after: float = float("inf")) -> None:
+        """Logs a warning, unless it was logged in the last `repeats_after` seconds."""
         now = self.clock.now()
-        with self._lock:
-            self._faults[kind] += 1
-            if now < self._warned.get((kind, is_last), now) or (is_last and kind in ENDING_KINDS):
-                return False  # the error that ends the run is reported anyway
-            self._warned[kind, is_last] = now + BETWEEN_WARNINGS
-            return True
-
-    def warn_once(self, text: str) -> None:
-        """Logs a warning, only the first time."""
-        with self._lock:
-            is_new = text not in self._logged
-            self._logged.add(text)
-        if is_new:
+        if now >= self._warned.get(text, now):
+            self._warned[text] = now + repeats_after
             _log.warning("%s: %s", self.name, text)
 
-    def drops_rejected(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
-        """Whether the server has rejected an optional parameter; it is dropped from now on.
-
-        This is logged. Replies do not depend on which call finds out.
-
-        Args:
-            fault: the server's fault.
-            request: the request.
-            without: the parameters that were not sent.
-        """
-        sent = {name: called for name, called in self.optional(request).items() if name not in without}
-        name = refused(fault, sent)
-        if name is None:
-            return False
-        with self._lock:
-            self.without |= {name}
-        self.warn_once(self.dropped_text(name, fault))
-        return True
-
-    def optional(self, request: Request) -> dict[str, str]:
-        """The optional parameters of a question, with their names on the wire.
-
-        If a server rejects several together, they are dropped in this sequence.
-        """
-        sampling = {name: name for name in SAMPLING if getattr(request, name) is not None}
-        return sampling | ({SCHEMA: SCHEMA} if request.schema is not None and self.structured else {})
-
-    def dropped_text(self, name: str, fault: Fault) -> str:
-        """The log message when a parameter is dropped."""
-        if name == SCHEMA:
-            return f"the server does not take the schema of a reply; it is left out from now on: {fault.text}"
-        return f"the model does not take {name}; it is left out from now on"
-
-    def sampling(self, request: Request, without: Collection[str]) -> dict[str, float]:
-        """The sampling parameters to send."""
-        asked = {name: getattr(request, name) for name in SAMPLING if name not in without}
-        return {name: value for name, value in asked.items() if value is not None}
-
-    def schema(self, request: Request, without: Collection[str]) -> Mapping[str, Any] | None:
-        """The schema to send."""
-        return request.schema if self.structured and SCHEMA not in without else None
-
-    @abstractmethod
-    def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
-        """The JSON of a question.
-
-        Args:
-            request: the request.
-            without: parameters that the server has rejected.
-        """
-
-    @abstractmethod
-    def read(self, payload: Any) -> Answer:
-        """Reads the provider's JSON.
-
-        Raises:
-            KeyError, IndexError, TypeError, ValueError, AttributeError: it violates the interface.
-        """
-
-    @property
-    @abstractmethod
-    def endpoint(self) -> str:
-        """The path of questions, after the server's address."""
-
-    @abstractmethod
-    def new_client(self, sdk: ModuleType, **options: Any) -> Any:
-        """The SDK's async client."""
-
-    @contextmanager
-    def _in_progress(self) -> Iterator[int]:
-        """Runs a call, and yields the `since` of `Halt.pause`. An error that ends the run stops all other calls."""
-        since = self.halt.begin()
-        try:
-            yield since
-            self.has_answered = True
-        except ModelError as error:
-            ending = self._never_answering(error)
-            if ending is None:
-                raise
-            self._stop(ending, since)
-            raise ending from error
-        except LMError as error:
-            self._stop(error, since)
-            raise
-
-    def _stop(self, error: LMError, since: int) -> None:
-        if self.halt.stops == since:  # not the error of another call
-            self.halt.stop(error)
-
-    def _never_answering(self, last: ModelError) -> AccessError | None:
-        """Counts the questions given up before the first answer; returns an error if there are too many."""
-        with self._lock:
-            self._given_up = 0 if self.has_answered else self._given_up + 1
-            if self._given_up < FIRST_QUESTIONS:
-                return None
-            self._given_up = 0
-        said = str(last).removeprefix(f"{self.name}: ")
-        text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last error was {said}"
-        return AccessError(last.kind, text)
-
-    async def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
-        try:
-            return self._understand(await self._connection.send(self.endpoint, body))
-        except Fault as fault:
-            return self._advised(fault)
-
-    def _understand(self, payload: Any) -> Answer:
-        """Reads the JSON of an answer.
-
-        Raises:
-            Fault: it contains nothing usable.
-        """
-        fault = body_fault(payload, self._connection.redacted)
-        if fault is not None:
-            raise fault
-        try:
-            answer = self.read(payload)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            wrong = clean(self._connection.redacted(f"{type(error).__name__} {error}"))
-            raise Fault("malformed", f"the answer is not what the interface promises: {wrong}") from None
-        said, thought = (self._connection.without_key(text) for text in (answer.text, answer.reasoning))
-        answer = replace(answer, text=said, reasoning=thought)
-        if not answer.text.strip() and answer.finish in ("stop", "other"):
-            raise Fault("empty", "the answer has no text", used=answer.counts)
-        if answer.counts is not None and answer.text and not answer.counts.output:
-            return replace(answer, counts=None)
-        return answer
+    def _note(self, fault: Fault, tries: int, wait: float | None) -> None:
+        """Counts a fault and logs it: each kind as a warning once a minute, otherwise as INFO."""
+        self.faults[fault.kind] += 1
+        then = "given up" if wait is None else f"asked again in {wait:.0f} s"
+        now, kind = self.clock.now(), f"{fault.kind} {wait is None}"
+        is_news = now >= self._warned.get(kind, now) and not (wait is None and fault.kind in ENDING_KINDS)
+        self._warned[kind] = now + MAX_BACKOFF if is_news else self._warned.get(kind, now)
+        level = logging.WARNING if is_news else logging.INFO
+        _log.log(level, "%s: %s: %s; try %d, %s", self.name, fault.kind, fault.text, tries, then)
 
     def _advised(self, fault: Fault) -> Fault:
         fault.text += self._advice(fault.kind, fault.text)
         return fault
 
-    def _advice(self, kind: str, said: str = "") -> str:
+    def _advice(self, kind: str, said: str) -> str:
         if kind == "unreachable":
             return "; see that the server runs, and that base_url is right"
-        if kind == "not found" and said.startswith("HTTP 3"):
-            return ""  # the text says what to do
-        if kind == "not found" and self.model not in said and self.PATH not in self.base_url:
-            return f"; see whether {self.PATH} is missing at the end of base_url: {self.base_url}{self.PATH}"
-        if kind == "not found":
+        if kind == "not found" and not said.startswith("HTTP 3"):
+            if self.model not in said and self.PATH not in self.base_url:
+                return f"; see whether {self.PATH} is missing at the end of base_url: {self.base_url}{self.PATH}"
             return f"; see that {self.base_url} has a model called {self.model}"
         if kind != "authentication":
             return ""
@@ -427,3 +577,22 @@ class RemoteModel(ABC):
         if prices is None:
             return find_price(self.model, PRICES) if self.is_official else None
         return find_price(self.model, prices if isinstance(prices, Mapping) else load_prices(prices))
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is a JSON object and nothing else."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def readable(text: str) -> str:
+    """A text with characters that UTF-8 cannot encode replaced."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def count(number: Any) -> int | None:
+    """A number of tokens; None if it is not a plausible one."""
+    is_one = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= 10**9
+    return number if is_one else None
