@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import verifiers.v1 as vf
-from welfare_diplomacy import WelfareEnvConfig
+from welfare_diplomacy import RETRIES, WelfareEnvConfig
 
 import evaluation
 from agents.lm.stub import StubServer
@@ -91,7 +91,7 @@ def test_games_are_those_of_the_seed_and_the_number() -> None:
     assert len(other) == 2
 
 
-@pytest.mark.parametrize("reply", ["", "I resign.", '{"orders": ["A PAR - MOS", 5], "messages": {"NOBODY": "x"}}'])
+@pytest.mark.parametrize("reply", ["I resign.", '{"orders": ["A PAR - MOS", 5], "messages": {"NOBODY": "x"}}'])
 def test_bad_replies_hold_and_are_paid_all_the_same(reply) -> None:
     """France gives no valid reply; the others play on."""
 
@@ -99,22 +99,28 @@ def test_bad_replies_hold_and_are_paid_all_the_same(reply) -> None:
         return reply if "You are FRANCE" in asked.prompt else stub_reply(asked.prompt, asked.schema)
 
     with StubServer(reply=answer) as stub:
-        if not reply:  # a failed call, so that the seat has no orders in this phase
-            (episode,) = episodes_of(stub)
-        else:
-            episode = episode_of(stub)
+        episode = episode_of(stub)
     paid = dict(rewards(episode))
     assert set(paid) == set(POWERS)
     assert paid["FRANCE"] == 0, "units that hold are not disbanded"
     assert max(paid.values()) > 0
 
 
-def test_a_server_that_fails_is_an_error_of_its_traces() -> None:
+def test_a_server_that_fails_stops_the_game_and_nothing_is_rewarded() -> None:
     with StubServer() as stub:
         stub.fail(*["400"] * 100)
         (episode,) = episodes_of(stub, policy="FRANCE*(lm:agent,summariser=none) + 6*dove")
-    assert Counter(trace.ok for trace in episode.traces) == {False: 3}
-    assert all("400" in error.message for trace in episode.traces for error in trace.errors)
+    assert not episode.ok
+    assert Counter(trace.ok for trace in episode.traces) == {False: 1 + RETRIES}
+    assert not any(trace.rewards for trace in episode.traces)
+
+
+def test_a_run_that_fails_is_repeated_and_not_rewarded() -> None:
+    with StubServer() as stub:
+        stub.fail("400", "ok", "400")
+        (episode,) = episodes_of(stub, policy="FRANCE*(lm:agent,summariser=none) + 6*dove")
+    assert [bool(trace.rewards) for trace in episode.traces] == [trace.ok for trace in episode.traces]
+    assert Counter(trace.ok for trace in episode.traces) == {True: 3, False: 2}
 
 
 @pytest.mark.parametrize("policy", ["dve", "2*lm:agent"])

@@ -19,7 +19,7 @@ from agents.lm.models.providers.anthropic import MAX_CACHE_MARKS, BedrockModel, 
 from agents.lm.models.providers.grammars import GRAMMARS
 from agents.lm.models.providers.openai import AzureModel
 from agents.lm.models.providers.remote_model import STREAMED, RemoteModel
-from agents.lm.reading.grammar import Grammar
+from agents.lm.reading.grammar import gbnf
 from tests.agents.lm.transport import InProcess, last, says
 
 Connect = Callable[..., RemoteModel]
@@ -70,7 +70,7 @@ class TestOpenAI:
     ) -> None:
         model = connect("chat", grammar=kind)
         model.complete(question)
-        text = Grammar(question.schema or {}).gbnf()
+        text = gbnf(question.schema or {})
         ways = {
             "vllm": {"structured_outputs": {"grammar": text}},
             "llama.cpp": {"grammar": text},
