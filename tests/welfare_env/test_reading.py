@@ -103,7 +103,6 @@ def test_the_page_has_rows() -> None:
         "A PAR H\x00",
         "\ud800",
         "A PAR S MAR",
-        "A PAR - BURGUNDI",
         "A PAR/NC H",
         "F ENG C F LON - BEL",
         "A LON - BEL VIA PAR",

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from welfare_env.board.board import Board
 from welfare_env.checks import quoted
-from welfare_env.errors import OrderSyntaxError
+from welfare_env.errors import OrderSyntaxError, did_you_mean
 
 FORMS = (
     "Forms: 'A PAR H', 'A PAR - BUR', 'A LON - BEL VIA', 'A PAR S A MAR - BUR', 'A PAR S F BRE', "
@@ -29,7 +29,7 @@ FORMS = (
 )
 LONGEST_ORDER = 200  # characters of an order, including numbering and remarks
 
-_NUMBERING = re.compile(r"^\s*(?:[-*•]+|\d{1,3}[.):])\s+")
+_NUMBERING = re.compile(r"^\s*(?:[-*•]+\s|\d{1,3}[.):]\s|[A-Z][.):](?=\s*(?:A|F|ARMY|FLEET)\b))\s*", re.IGNORECASE)
 _COMMENT = re.compile(r"(?<=\S)\s*(?:#|//).*", re.DOTALL)
 # Dashes, except the long one, and arrows.
 _DASHES = re.compile("[\u00bb\u2010-\u2013\u203a\u2190-\u21ff\u2212\u2794-\u27be\u27f0-\u27ff]|[-=~]*>|--+")
@@ -426,7 +426,8 @@ def _why_not(text: str, board: Board) -> str:
         for stand_in, what in stand_ins.items():
             if _read([*words[:at], stand_in, *words[at + 1 :]], board) is not None:
                 known = f"; powers: {', '.join(board.powers)}" if what == "power" else f" on map {board.name!r}"
-                return f"is not understood: there is no {what} {word!r}{known}{namesakes(word, board)}"
+                hint = namesakes(word, board) or did_you_mean(word, board.names)
+                return f"is not understood: there is no {what} {word!r}{known}{hint}"
     return f"is not understood. {FORMS}"
 
 
