@@ -15,18 +15,15 @@ import pytest
 from welfare_env import Game, Rules, load_board
 from welfare_env.board.order_text import order_parts
 
-# Engine -> cause -> the cases that disagree for it.
-WRONG_COAST = "a support that names a wrong coast counts"
-CLOSED_RETREATS = "occupied and contested provinces are listed as retreats after a convoyed attack"
-LAND_ROUTE = "with VIA, but without a convoy, the army takes the land route"
-DISAGREEING = {
-    engine: {
-        WRONG_COAST: ["6.B.9"],
-        CLOSED_RETREATS: ["6.F.21", "6.F.25", "6.G.10", "6.G.15", "6.H.11", "6.H.12"],
-        LAND_ROUTE: ["6.G.8"],
-    }
-    for engine in ("fast", "reference")
+# Cause -> the cases that disagree for it.
+PACKAGE = {
+    "a support that names a wrong coast counts": ["6.B.9"],
+    "occupied and contested provinces are listed as retreats after a convoyed attack": (
+        ["6.F.21", "6.F.25", "6.G.10", "6.G.15", "6.H.11", "6.H.12"]
+    ),
+    "with VIA, but without a convoy, the army takes the land route": ["6.G.8"],
 }
+DISAGREEING = {"fast": PACKAGE, "reference": PACKAGE}
 RULES = Rules("standard", press=None)
 VERBS = {"-": "moves to", "S": "supports", "C": "convoys", "H": "holds", "D": "disbands", "VIA": "via convoy"}
 COASTS = {"NC": "north coast", "SC": "south coast", "EC": "east coast"}
