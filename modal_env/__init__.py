@@ -25,7 +25,8 @@ Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes
 best replies are in `modal_env.best_replies`).
 The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
 Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`.
-Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
+Environments: `make`, `parallel_env`, `vector_env`, described in `modal_env.envs.aec`.
+Command line: ``python -m modal_env --help``.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from pettingzoo import register as _register
 
 from modal_env import errors
 from modal_env.best_replies import replies
+from modal_env.checks import whole
 from modal_env.dynamics.basins import basins
 from modal_env.dynamics.growth import growth
 from modal_env.dynamics.replicator import replicator
@@ -83,6 +85,7 @@ from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
     from modal_env.dynamics.finite import fixation, rare_mutations
+    from modal_env.envs.vector import VectorEnv
     from modal_env.games.ranges import Family, ranges
     from modal_env.games.survival import survival_range, survives
 
@@ -144,6 +147,7 @@ __all__ = [
     "survival_range",
     "survives",
     "tournament",
+    "vector_env",
 ]
 
 _LATE = {
@@ -174,8 +178,11 @@ def make(*args: Any, **options: Any) -> AECEnv:
     Args:
         epsilon: the price of one unit of cost. Floats are read as the decimal number they print as: 0.1 is 1/10.
         actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
-        agents: the programs to choose from: agents, names in the library, or formulas. With "formula" and "tokens": the
-            agents that formulas may call X on; they need names.
+        agents: the programs to choose from: agents, names in the library, or formulas; by default the post's four.
+        calls: with "formula" and "tokens", the agents that formulas may call X on by name; by default `agents`, and
+            without these the post's four with "tokens", all of the library with "formula". Agents written in their
+            place, X([]X(me)), may always be called.
+        me: whether formulas may say `me`, what the program itself does. The post's agents do not.
         rounds: number of rounds of a game, at most 100,000.
         players: number of players, at most 1000 (fewer with a large token budget). More than two are paired at random
             in every round; if their number is odd, one sits out.
@@ -185,6 +192,8 @@ def make(*args: Any, **options: Any) -> AECEnv:
         budget: maximum length of a formula: characters for "formula" (default 1,000, at most 10,000), tokens for
             "tokens" (default 16, at most 500).
         strict: raise an error for invalid programs instead of playing DefectBot.
+        flat: observations as {"observations", "action_mask"}, a vector of ones and zeros and the mask, as RLlib's and
+            SB3's maskable modules take them, see `modal_env.envs.aec`.
         render_mode: "human" (prints), "ansi" (returns text) or None.
 
     Raises:
@@ -200,6 +209,20 @@ def parallel_env(*args: Any, **options: Any) -> ParallelEnv:
     from modal_env.envs.parallel import ParallelModalCombatEnv
 
     return ParallelModalCombatEnv(make_setting(*args, **options))
+
+
+def vector_env(num_games: int, *args: Any, **options: Any) -> VectorEnv:
+    """Many games at once over arrays, see `modal_env.envs.vector`. Arguments and errors as for `make`.
+
+    Games have two players, one round and actions="tokens".
+
+    Args:
+        num_games: number of games, at most 100,000.
+    """
+    from modal_env.envs.vector import VectorEnv
+
+    setting = make_setting(*args, **{"actions": "tokens", **options})
+    return VectorEnv(setting, whole("num_games", num_games, 1, 100_000))
 
 
 for _door in (make, parallel_env):  # they take the arguments of make_setting

@@ -20,7 +20,7 @@ from modal_env.errors import FormulaError, ProgramActionError
 from modal_env.logic.library import DefectBot
 from modal_env.logic.notation import find as find  # policies import it from here
 from modal_env.logic.provability import MAX_COINS
-from modal_env.logic.syntax import UNICODE, Agent
+from modal_env.logic.syntax import UNICODE, Agent, Op
 
 CHARACTERS = string.ascii_letters + string.digits + "_ ()[]<>~&|-=" + "".join(UNICODE.values())
 MAX_CALLS = MAX_COINS - 1
@@ -143,9 +143,8 @@ class FormulaMode:
     width = 0
     largest = 0
 
-    def __init__(self, agents: Sequence[Agent], budget: int) -> None:
-        self.helpers = {agent.name: agent for agent in agents}
-        self.budget = budget
+    def __init__(self, calls: Sequence[Agent], me: bool, budget: int) -> None:
+        self.calls, self.me, self.budget = {agent.name: agent for agent in calls}, me, budget
 
     def action_space(self) -> spaces.Space:
         return FormulaSpace(self.budget)
@@ -154,6 +153,7 @@ class FormulaMode:
         """None: the allowed texts cannot be listed."""
 
     def actions(self, program: Agent) -> tuple[str]:
+        self._check_words(program, program.text)
         return (program.text,)
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
@@ -161,14 +161,35 @@ class FormulaMode:
             raise ProgramActionError(f"action {brief(action)}: give a formula as text, such as '[]X(me)'")
         if len(action) > self.budget:
             raise FormulaError(f"formula {brief(action)}: {len(action)} characters, of at most {self.budget}", action)
-        return ContestTurn(check_calls(find(action, self.helpers)))
+        program = check_calls(find(action, self.calls))
+        self._check_words(program, action)
+        return ContestTurn(program)
+
+    def _check_words(self, program: Agent, text: str) -> None:
+        """Check that a formula, and all agents written in it, say `me` and call others only as is allowed.
+
+        Raises:
+            FormulaError: they do not.
+        """
+        todo = [program]
+        for agent in todo:  # grows
+            if Op.ME in agent.program and not self.me:
+                raise FormulaError(
+                    f"{text!r:.80}: it says `me`, what the program itself does: make(me=True) allows it", text
+                )
+            for name, called in agent.helpers.items():
+                if self.calls.get(name) != called and called.text != name:
+                    known = ", ".join(self.calls) or "nobody"
+                    raise FormulaError(f"{text!r:.80} calls X on {name!r:.60}: formulas may call {known:.300}", text)
+                if self.calls.get(name) != called:
+                    todo.append(called)
 
 
 class TokenMode:
     """Programs token by token."""
 
-    def __init__(self, agents: Sequence[Agent], budget: int) -> None:
-        self.vocabulary = Vocabulary(agents)
+    def __init__(self, calls: Sequence[Agent], me: bool, budget: int) -> None:
+        self.vocabulary = Vocabulary(calls, me)
         self.width, self.largest = budget, len(self.vocabulary) - 1
 
     def action_space(self) -> spaces.Space:

@@ -20,12 +20,15 @@ Turns
 Actions
     actions="library": ``Discrete(len(agents))``, the number of a program in ``agents``.
     actions="formula": ``Text``, a formula as `modal_env.parse` reads it, or the name of an agent. It may call the
-    opponent on ``agents`` and on the agents of `modal_env.LIBRARY`. The space lists the useful characters; other texts
-    are accepted, too. At most ``budget`` characters. Do not sample this space: hardly any random text is a formula, so
-    nearly all samples are refused and play DefectBot. Learners and random players use the other two modes.
-    actions="tokens": ``Discrete(12 + len(agents))``, the next token of a formula in prefix form, see
-    `modal_env.envs.tokens`. A complete formula ends the player's turn. At most ``budget`` tokens; the mask allows only
-    tokens after which the formula can be completed within the budget.
+    opponent on ``calls``, by default on the agents of `modal_env.LIBRARY`; ``me`` only with ``me=True``. The space
+    lists the useful characters; other texts are accepted, too. At most ``budget`` characters. Do not sample this space:
+    hardly any random text is a formula, so nearly all samples are refused and play DefectBot. Learners and random
+    players use the other two modes.
+    actions="tokens": ``Discrete(12 + len(calls))``, one more with ``me=True``, the next token of a formula in prefix
+    form, see `modal_env.envs.tokens`. A complete formula ends the player's turn. At most ``budget`` tokens; the mask
+    allows only tokens after which the formula can be completed within the budget. A player who draws allowed tokens
+    uniformly writes ``true`` or ``false`` in 23% of games, and an agent of depth 0 or 1 in 68%: learners that should
+    begin elsewhere can draw formulas of a given size with `modal_env.envs.tokens.Vocabulary.sample`.
 
 Observations
     ``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``; in "formula" mode there is no
@@ -36,8 +39,12 @@ Observations
     row of its partner, its move (1 defected, 2 cooperated), its program. Zeros before the first round; a refused
     program is encoded as zeros, as are the partner and the move of a player that sat out.
 
+    With ``flat=True`` it is ``{"observations": float32 [numbers], "action_mask": int8 [actions]}``, as RLlib's and
+    SB3's maskable modules take them: the part of the rounds that is over, then one-hot the tokens of all rows, and the
+    partners and moves of all rows but the first. ``state()`` has what all players have written, and the last round.
+
 Infos
-    ``info["history"]``: all rounds so far, as `Round`: everybody's programs, partners, moves and payoffs.
+    ``info["history"]``: all rounds so far, a sequence of `Round`: everybody's programs, partners, moves and payoffs.
     ``info["setting"]``: the `Setting`: epsilon, cost, agents, rounds and so on.
     ``info["refused"]``: a tuple with the error of the player's last action, such as "no agent is called 'PrudntBot':
     did you mean PrudentBot?", or empty. It stays until the player's next action, also after the end of the game: in

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Self
 
+import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from modal_env.envs.rounds import Contest
 from modal_env.envs.setting import Setting, number_of
@@ -22,6 +24,7 @@ class ContestEnv:
         self.agents: list[str] = []
         self._begun = False
         self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
+        self.state_space = self.contest.state_space
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
 
     def __copy__(self) -> Self:
@@ -42,6 +45,15 @@ class ContestEnv:
             ProgramActionError: no player of this name.
         """
         return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
+
+    def state(self) -> NDArray[np.int32]:
+        """[2 players, 2 + width] what all players have written in this round, and the last round, see `Contest.state`.
+
+        Raises:
+            ProgramActionError: before `reset`.
+        """
+        self._check_begun()
+        return self.contest.state()
 
     def _check_begun(self) -> None:
         if not self._begun:

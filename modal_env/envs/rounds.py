@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from modal_env.envs.action_modes import ContestTurn, refuse
 from modal_env.envs.setting import Setting
@@ -43,6 +44,37 @@ class Round:
     seats: tuple[str, ...] = ()
 
 
+class History(Sequence[Round]):
+    """The rounds so far: the first `count` of a list to which later ones are added."""
+
+    def __init__(self, rounds: list[Round], count: int) -> None:
+        self._rounds, self._count = rounds, count
+
+    def with_round(self, played: Round) -> History:
+        """The history one round later; this one stays as it is."""
+        self._rounds.append(played)
+        return History(self._rounds, self._count + 1)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self._rounds[: self._count][index])
+        return self._rounds[range(self._count)[index]]
+
+    def __iter__(self) -> Iterator[Round]:
+        return islice(self._rounds, self._count)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, (History, tuple, list)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # it is compared by its rounds
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
 class Contest:
     """A game of several rounds, independent of PettingZoo. Players are numbers here.
 
@@ -62,7 +94,7 @@ class Contest:
         """Begin a new game; without a seed the generator continues."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        self.history: tuple[Round, ...] = ()
+        self.history = History([], 0)
         self.turns = [ContestTurn() for _ in range(self.setting.players)]
         self._last = np.zeros((self.setting.players, 2 + self.mode.width), np.int32)
 
@@ -123,7 +155,7 @@ class Contest:
     def _meet(self, a: Agent, b: Agent) -> tuple[str, list[float]]:
         """The moves and payoffs of two programs."""
         setting = self.setting
-        meeting = _meeting(a, b, setting.cost, setting.payoffs)
+        meeting = meeting_of(a, b, setting.cost, setting.payoffs)
         moves = self._drawn(meeting)
         won = setting.payoffs[moves], setting.payoffs.turned[moves[::-1]]
         return moves, [float(points - setting.epsilon * cost) for points, cost in zip(won, meeting.costs, strict=True)]
@@ -139,19 +171,27 @@ class Contest:
         return next(moves for moves, upper in sums.items() if drawn < upper)
 
     def _record(self, played: Round) -> None:
-        self.history += (played,)
+        self.history = self.history.with_round(played)
         self.turns = [ContestTurn(refused=turn.refused) for turn in self.turns]
         self._last[:] = 0
         for player, written in enumerate(played.written):
             seen = played.partners[player], MOVE_CODES[played.moves[player]], *written
             self._last[player, : len(seen)] = seen
 
-    def observation_space(self) -> spaces.Space:
-        """A new observation space for one player."""
+    @property
+    def _high(self) -> NDArray[np.int32]:
+        """[1 + players, 2 + width] the largest numbers of an observation."""
         players, width = self.setting.players, self.mode.width
         high = np.empty((1 + players, 2 + width), np.int32)
         high[0, :2], high[1:, :2], high[:, 2:] = self.setting.rounds, (players, 2), self.mode.largest
+        return high
+
+    def observation_space(self) -> spaces.Space:
+        """A new observation space for one player."""
+        high = self._high
         seen: dict[str, spaces.Space] = {"observation": spaces.Box(np.zeros_like(high), high, dtype=np.int32)}
+        if self.setting.flat:
+            seen = {"observations": spaces.Box(0.0, 1.0, (len(self.flattened(np.zeros_like(high))),), np.float32)}
         mask = self.mode.mask(ContestTurn())
         if mask is not None:
             seen["action_mask"] = spaces.Box(0, 1, mask.shape, np.int8)
@@ -160,22 +200,53 @@ class Contest:
     def observe(self, player: int) -> dict[str, np.ndarray]:
         """The observation of a player, see `modal_env.envs.aec`."""
         turn, players = self.turns[player], self.setting.players
-        now = np.zeros((1, self._last.shape[1]), np.int32)
-        now[0, : 2 + len(turn.written)] = len(self.history), self.setting.rounds, *turn.written
         last = np.roll(self._last, -player, axis=0)
         if self.history:
             last[:, 0] = 1 + (last[:, 0] - player) % players
             last[last[:, 1] == MOVE_CODES["-"], 0] = 0  # sat out
         mask = self.mode.mask(turn)
-        seen = {"observation": np.concatenate((now, last))}
+        rows = np.concatenate((self._now(turn), last))
+        seen = {"observations": self.flattened(rows)} if self.setting.flat else {"observation": rows}
         return seen if mask is None else {**seen, "action_mask": mask}
+
+    def _now(self, turn: ContestTurn) -> NDArray[np.int32]:
+        """[1, 2 + width] rounds played, rounds of the game, and what a player has written."""
+        now = np.zeros((1, self._last.shape[1]), np.int32)
+        now[0, : 2 + len(turn.written)] = len(self.history), self.setting.rounds, *turn.written
+        return now
+
+    def flattened(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Observations [..., 1 + players, 2 + width] as vectors of numbers from 0 to 1.
+
+        First the part of the rounds that is over, then one-hot: the tokens of all rows, the partners and the moves of all
+        rows but the first.
+        """
+        written = _one_hot(rows[..., 2:], self.mode.largest)
+        partners, moves = _one_hot(rows[..., 1:, :1], self.setting.players), _one_hot(rows[..., 1:, 1:2], 2)
+        begun = rows[..., :1, 0] / self.setting.rounds
+        parts = [begun, *(part.reshape(*rows.shape[:-2], -1) for part in (written, partners, moves))]
+        return np.concatenate(parts, axis=-1).astype(np.float32)
+
+    def state(self) -> NDArray[np.int32]:
+        """[2 players, 2 + width] a row of what each player has written in this round, then one of its last round."""
+        return np.concatenate([*(self._now(turn) for turn in self.turns), self._last])
+
+    @property
+    def state_space(self) -> spaces.Box:
+        """The space of `state`."""
+        high = self._high[[0] * self.setting.players + [*range(1, 1 + self.setting.players)]]
+        return spaces.Box(np.zeros_like(high), high, dtype=np.int32)
 
     def info(self, player: int) -> dict[str, Any]:
         """The info of a player."""
         return {"history": self.history, "setting": self.setting, "refused": self.turns[player].refused}
 
 
+def _one_hot(numbers: NDArray[np.int32], largest: int) -> NDArray[np.bool_]:
+    return numbers[..., None] == np.arange(1 + largest)
+
+
 @lru_cache(maxsize=10_000)
-def _meeting(a: Agent, b: Agent, cost: str | Cost, payoffs: PayoffTable) -> Meeting:
+def meeting_of(a: Agent, b: Agent, cost: str | Cost, payoffs: PayoffTable) -> Meeting:
     """The outcome of two programs; cached, as the same pairs meet often."""
     return meet(a, b, cost, payoffs)

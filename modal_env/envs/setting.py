@@ -14,7 +14,7 @@ from modal_env.errors import GameError, ProgramActionError
 from modal_env.games.costs import Cost, GivenCost, as_cost
 from modal_env.games.game import GivenPayoffs, check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
-from modal_env.logic.library import POST
+from modal_env.logic.library import LIBRARY, POST
 from modal_env.logic.notation import as_agents
 from modal_env.logic.syntax import MAX_NESTING, Agent
 
@@ -36,11 +36,14 @@ class Setting:
     epsilon: Fraction
     actions: str
     agents: tuple[Agent, ...]
+    calls: tuple[Agent, ...]
+    me: bool
     rounds: int
     players: int
     cost: str | Cost
     budget: int | None
     strict: bool
+    flat: bool
     render_mode: str | None
     payoffs: PayoffTable = PAYOFFS
 
@@ -53,19 +56,22 @@ class Setting:
         """The way programs are chosen."""
         if self.budget is None:
             return LibraryMode(self.agents)
-        return (FormulaMode if self.actions == "formula" else TokenMode)(self.agents, self.budget)
+        return (FormulaMode if self.actions == "formula" else TokenMode)(self.calls, self.me, self.budget)
 
 
 def make_setting(
     epsilon: Number = 0.01,
     *,
     actions: str = "library",
-    agents: Iterable[Agent | str] = POST,
+    agents: Iterable[Agent | str] | None = None,
+    calls: Iterable[Agent | str] | None = None,
+    me: bool = False,
     rounds: int = 1,
     players: int = 2,
     cost: GivenCost = "depth",
     budget: int | None = None,
     strict: bool = False,
+    flat: bool = False,
     render_mode: str | None = None,
     payoffs: GivenPayoffs = PAYOFFS,
 ) -> Setting:
@@ -77,17 +83,26 @@ def make_setting(
     choice("actions", actions, ACTIONS)
     if render_mode is not None:
         choice("render_mode", render_mode, RENDER_MODES)
-    if not isinstance(strict, bool):
-        raise GameError(f"strict={brief(strict)}: give True or False")
+    for name, value in (("me", me), ("strict", strict), ("flat", flat)):
+        if not isinstance(value, bool):
+            raise GameError(f"{name}={brief(value)}: give True or False")
+    if flat and actions == "formula":
+        raise GameError("flat=True: observations of texts have no numbers; give actions='library' or 'tokens'")
+    given = None if agents is None else _checked_agents("agents", agents)
+    if actions == "library" and given == ():
+        raise GameError("agents: give one at least for players to choose from")
     setting = Setting(
         check_epsilon(epsilon),
         actions,
-        _checked_agents(agents, actions),
+        given or POST,
+        _checked_calls(calls, given, actions),
+        me,
         whole("rounds", rounds, 1, MAX_ROUNDS),
         whole("players", players, 2, MAX_PLAYERS),
         as_cost(cost),
         _checked_budget(budget, actions),
         strict,
+        flat,
         render_mode,
         as_table(payoffs),
     )
@@ -101,8 +116,9 @@ def _check_players(setting: Setting) -> None:
     Raises:
         GameError: they do not.
     """
-    players = setting.players
-    if players * (1 + players) * (2 + setting.mode().width) > MAX_NUMBERS:
+    players, mode = setting.players, setting.mode()
+    one_hot = 1 + mode.largest if setting.flat else 1
+    if players * (1 + players) * (2 + mode.width * one_hot + players * setting.flat) > MAX_NUMBERS:
         raise GameError(
             f"players={players}: too many for observations of {setting.budget} tokens each; give fewer of either"
         )
@@ -134,22 +150,36 @@ def number_of(player: object, names: Sequence[str]) -> int:
     return names.index(player)
 
 
-def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent, ...]:
-    """Check the agents, given as objects, by name or as formulas.
+def _checked_agents(name: str, given: Iterable[Agent | str]) -> tuple[Agent, ...]:
+    """Check the programs to choose from or the agents to call, given as objects, by name or as formulas.
 
     Raises:
         GameError, FormulaError: as `make_setting`.
     """
-    given = items(agents, MAX_AGENTS + 1)
-    if given is None or len(given) > MAX_AGENTS:
-        raise GameError(f"agents={brief(agents)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
-    found = as_agents(given) if given else ()
+    listed = items(given, MAX_AGENTS + 1)
+    if listed is None or len(listed) > MAX_AGENTS:
+        raise GameError(f"{name}={brief(given)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
+    found = as_agents(listed, name) if listed else ()
     for agent in found:
         check_calls(agent)
-    if actions == "library" and not found:
-        raise GameError("agents: give one at least for players to choose from")
-    if actions != "library":
-        Vocabulary(found)  # refuses names that cannot be called or are not all different
+    return found
+
+
+def _checked_calls(
+    calls: Iterable[Agent | str] | None, agents: tuple[Agent, ...] | None, actions: str
+) -> tuple[Agent, ...]:
+    """The agents that formulas may call: `calls`, else `agents` if given, else the post's four or all of the library.
+
+    Raises:
+        GameError, FormulaError: as `make_setting`.
+    """
+    if actions == "library":
+        if calls is not None:
+            raise GameError("calls: programs of a library are not written; give agents=[...]")
+        return ()
+    default = tuple(LIBRARY.values()) if actions == "formula" else POST
+    found = (default if agents is None else agents) if calls is None else _checked_agents("calls", calls)
+    Vocabulary(found)  # refuses names that cannot be called or are not all different
     return found
 
 

@@ -4,6 +4,7 @@ A formula states when an agent cooperates, in terms of its opponent X:
 
     X(me), Them(Me), b      X cooperates with this agent
     X(FairBot)              X cooperates with FairBot, or another agent known by name
+    X([]X(me))              X cooperates with the agent []X(me); inside, X(me) is about that agent
     me, Me(Them), a         this agent cooperates (an extension)
     true T ⊤, false F ⊥     constants
     [] □, <> ◇              it is provable, it is consistent; [k]p is short for [](~[]^k false -> p), <k>p for ~[k]~p

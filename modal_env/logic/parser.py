@@ -17,6 +17,7 @@ from modal_env.errors import FormulaError
 from modal_env.logic.syntax import BINDING, MAX_NESTING, PARTS, RIGHT, Agent, Formula, Op
 
 MAX_TEXT = 100_000
+MAX_INLINE = 250  # levels of agents written within agents
 MAX_PENDING = 2 * MAX_NESTING  # printed formulas have at most one sign and one parenthesis open per level
 
 # Possessive quantifiers: runs of spaces or digits are matched without backtracking.
@@ -61,13 +62,14 @@ class FormulaParser:
     Args:
         text: the formula.
         title: how messages call it: "formula", "helper 'Foo'".
+        has_agents: whether X( begins an agent, as in X([]X(me)).
 
     Raises:
         FormulaError: not a string, empty, longer than `MAX_TEXT`, or with an unknown sign.
     """
 
-    def __init__(self, text: str, title: str) -> None:
-        self.text, self.title = text, title
+    def __init__(self, text: str, title: str, has_agents: bool = False) -> None:
+        self.text, self.title, self.has_agents = text, title, has_agents
         if not isinstance(text, str):
             raise FormulaError(f"{title}, {brief(text)}: give a text")
         if len(text) > MAX_TEXT:
@@ -75,7 +77,8 @@ class FormulaParser:
         self.tokens = self._split()
         self.place = 0
         self.pending: list[Token] = []
-        self.boxes = 0  # among the pending operators
+        self.boxes = 0  # among the pending operators of the innermost agent
+        self.outer: list[int] = []  # the same for the agents around it
 
     def _split(self) -> list[Token]:
         tokens: list[Token] = []
@@ -119,6 +122,11 @@ class FormulaParser:
             self._fail_deep(token)
         self.pending.append(token)
         self.boxes += token.kind in MODAL
+        if token.kind == "NAME":
+            if len(self.outer) >= MAX_INLINE:
+                self._fail_deep(token)
+            self.outer.append(self.boxes)
+            self.boxes = 0
 
     def _fail_deep(self, token: Token) -> NoReturn:
         self.fail(token.start, "the formula is nested too deep", f"at most {MAX_NESTING} levels")
@@ -126,8 +134,18 @@ class FormulaParser:
     def pop(self) -> Token:
         """Pop the latest pending token."""
         token = self.pending.pop()
-        self.boxes -= token.kind in MODAL
+        self.boxes = self.outer.pop() if token.kind == "NAME" else self.boxes - (token.kind in MODAL)
         return token
+
+    def begins_agent(self, token: Token) -> bool:
+        """Whether the token is the X of an agent written in its place; of X(me) and X(Name) it is not."""
+        if not self.has_agents or token.kind != "NAME" or token.text.casefold() not in OPPONENT:
+            return False
+        following = self.tokens[self.place : self.place + 3]
+        if len(following) < 3 or following[0].kind != "OPEN" or following[1].kind == "CLOSE":
+            return False
+        first, second = following[1:]
+        return first.kind != "NAME" or first.text.casefold() in WORDS or second.kind in (*INFIX, "OPEN")
 
     def need_box(self, token: Token) -> None:
         """Fail if the token is outside all [] and <>."""
@@ -156,14 +174,16 @@ def read(parser: FormulaParser, atom: Callable[[FormulaParser, Token], Formula])
         token = parser.next()
         while token.kind == "CLOSE":
             _reduce(parser, done, 0)
-            _close(parser, token)
+            if _close(parser, token).kind == "NAME":
+                formula = done.pop()
+                done.append(_move(parser, Formula(Op.CALL, agent=Agent(formula.text(), formula))))
             token = parser.next()
         if token.kind == "END":
             _reduce(parser, done, 0)
             if parser.pending:
                 opened = parser.pending[-1]
                 wrong = f"{opened.text!r} from character {opened.start + 1} is not closed"
-                parser.fail(token.start, wrong, f"a {CLOSING[opened.text]!r} is missing")
+                parser.fail(token.start, wrong, f"a {CLOSING.get(opened.text, ')')!r} is missing")
             return done[0]
         if token.kind not in INFIX:
             hint = "between two formulas write & | -> or <->"
@@ -176,7 +196,10 @@ def read(parser: FormulaParser, atom: Callable[[FormulaParser, Token], Formula])
 def _operand(parser: FormulaParser, done: list[Formula], atom: Callable[[FormulaParser, Token], Formula]) -> None:
     """Read an operand: prefix signs and parentheses become pending, the atom is pushed to `done`."""
     token = parser.next()
-    while token.kind in PREFIX or token.kind == "OPEN":
+    while token.kind in PREFIX or token.kind == "OPEN" or parser.begins_agent(token):
+        if token.kind == "NAME":
+            parser.need_box(token)
+            parser.next()
         parser.push(token)
         token = parser.next()
     if token.kind in ("TRUE", "FALSE"):
@@ -189,7 +212,7 @@ def _operand(parser: FormulaParser, done: list[Formula], atom: Callable[[Formula
 
 def _reduce(parser: FormulaParser, done: list[Formula], binding: int) -> None:
     """Apply pending operators, latest first, down to a parenthesis or one that binds weaker than `binding`."""
-    while parser.pending and parser.pending[-1].kind != "OPEN":
+    while parser.pending and parser.pending[-1].kind not in ("OPEN", "NAME"):
         token = parser.pending[-1]
         op = PREFIX.get(token.kind) or INFIX[token.kind]
         if BINDING[op] < binding:
@@ -226,14 +249,16 @@ def inconsistent(times: int) -> Formula:
     return formula
 
 
-def _close(parser: FormulaParser, token: Token) -> None:
-    """Pop the pending parenthesis, which must match the closing one."""
+def _close(parser: FormulaParser, token: Token) -> Token:
+    """Pop and return the pending parenthesis, or X of an agent, which must match the closing one."""
     if not parser.pending:
         parser.fail(token.start, f"{token.text!r} closes what was not opened", "leave it out")
     opened = parser.pop()
-    if CLOSING[opened.text] != token.text:
+    wanted = CLOSING.get(opened.text, ")")
+    if wanted != token.text:
         wrong = f"{token.text!r} cannot close {opened.text!r} from character {opened.start + 1}"
-        parser.fail(token.start, wrong, f"write {CLOSING[opened.text]!r}")
+        parser.fail(token.start, wrong, f"write {wanted!r}")
+    return opened
 
 
 def _shown(token: Token) -> str:
@@ -263,7 +288,11 @@ def parse_agents(given: Mapping[str, Agent | str], known: Mapping[str, Agent]) -
         FormulaError: not a formula, an X(.) or `me` outside all boxes, an unknown name, texts that call each other in a
             circle, a formula too long or too deep.
     """
-    parsers = {name: FormulaParser(text, _title(name)) for name, text in given.items() if not isinstance(text, Agent)}
+    parsers = {
+        name: FormulaParser(text, _title(name), has_agents=True)
+        for name, text in given.items()
+        if not isinstance(text, Agent)
+    }
     agents = {**known, **{name: agent.renamed(name) for name, agent in given.items() if isinstance(agent, Agent)}}
     names = _Names(name for name in (*given, *known) if name != THIS)
     for name in _in_sequence(parsers, names):
@@ -340,8 +369,8 @@ class _Atoms:
 
     def _call(self, parser: FormulaParser) -> Formula:
         """Read what follows X."""
-        parser.expect("OPEN", "write X(me), or X(Name) with the name of an agent")
-        token = parser.expect("NAME", "write X(me), or X(Name) with the name of an agent")
+        parser.expect("OPEN", "write X(me), X(Name) or X(formula)")
+        token = parser.expect("NAME", "write X(me), X(Name) or X(formula)")
         name = self.names.meant(token.text)
         if token.text.casefold() == "me":
             name = None

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from modal_env.checks import brief, nearest, whole
 from modal_env.errors import FormulaError, GameError
@@ -33,7 +33,25 @@ ME, NOT, BOX, DIAMOND = int(Op.ME), int(Op.NOT), int(Op.BOX), int(Op.DIAMOND)
 AND, OR, IMPLIES, CALL = int(Op.AND), int(Op.OR), int(Op.IMPLIES), int(Op.CALL)
 HALF = Fraction(1, 2)
 
-Pair = tuple[Agent, Agent]
+
+class Player(Protocol):
+    """What a play needs of an agent; see `Agent` for each."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def program(self) -> tuple[int, ...]: ...
+    @property
+    def called(self) -> tuple[Player, ...]: ...
+    @property
+    def calls_itself(self) -> bool: ...
+    @property
+    def is_random(self) -> bool: ...
+    @property
+    def digest(self) -> bytes: ...
+
+
+Pair = tuple[Player, Player]
 Trace = tuple[tuple[bool | None, bool | None], ...]
 
 
@@ -181,17 +199,17 @@ class Plays:
                 raise GameError(f"the play depends on more than {MAX_PLAYS:,} others: give shorter chains of agents")
             self.equations.append(self._equation(*self.pairs[len(self.equations)]))
 
-    def number(self, agent: Agent, opponent: Agent) -> int:
+    def number(self, agent: Player, opponent: Player) -> int:
         """The number of an agent's move against an opponent; -1 for a coin, which has no equation."""
         if agent.is_random:
             return -1
-        key = (agent.formula.digest, opponent.formula.digest)
+        key = agent.digest, opponent.digest
         if key not in self.numbers:
             self.numbers[key] = len(self.pairs)
             self.pairs.append((agent, opponent))
         return self.numbers[key]
 
-    def _equation(self, agent: Agent, opponent: Agent) -> Equation:
+    def _equation(self, agent: Player, opponent: Player) -> Equation:
         own = self.number(agent, opponent)
         if opponent.is_random:
             if len(agent.called) >= MAX_COINS:
@@ -290,7 +308,8 @@ def steps(a: Agent, b: Agent, worlds: int) -> list[Step]:
     full = (1 << worlds) - 1
     words, _ = _fixed_point(plays.equations, full)
     found = []
-    for (agent, opponent), equation, word in zip(plays.pairs, plays.equations, words, strict=True):
+    for pair, equation, word in zip(plays.pairs, plays.equations, words, strict=True):
+        agent, opponent = (as_agent(one) for one in pair)
         boxes = {
             node: _bits(_evaluate(equation._replace(program=_part(equation, place, node)), words, full)[0], worlds)
             for place, node in enumerate(agent.formula.postfix())
@@ -302,7 +321,7 @@ def steps(a: Agent, b: Agent, worlds: int) -> list[Step]:
 
 def _part(equation: Equation, place: int, node: Formula) -> tuple[int, ...]:
     """The part of an equation's program that computes the node at a place of the formula's postfix form."""
-    return equation.program[place + 1 - node.size : place + 1]
+    return equation.program[place + 1 - len(node.postfix()) : place + 1]
 
 
 def _bits(word: int, worlds: int) -> tuple[bool, ...]:

@@ -3,7 +3,8 @@
 A formula is about the opponent X: X(me) "X cooperates with me", X(Name) "X cooperates with the agent Name", the
 constants true and false, ~ & | -> <->, [] "it is provable that" and <> "it is consistent that". `me` alone, "I
 cooperate", is an extension (CIMCIC in Critch, Dennis and Russell 2022 needs it). An agent is a formula in which every
-X(.) and every `me` is under a [] or <>; it cooperates where the formula holds.
+X(.) and every `me` is under a [] or <>; it cooperates where the formula holds. An agent may also be written in its
+place, X([]X(me)); inside, X(me) is about that agent.
 
 Trees are at most `MAX_NESTING` high and have at most `MAX_SIZE` nodes. All traversals are loops, so Python's recursion
 limit does not matter, however long a chain of agents that call each other is.
@@ -72,7 +73,7 @@ class Formula:
         op, parts: the kind of the node, and the nodes below it.
         agent: of a CALL, the agent that the opponent is called on; None is X(me).
         letter: of a LETTER, its name.
-        size: number of nodes; a call counts as one.
+        size: number of nodes; X(Name) counts as one, X(formula) also counts the nodes of the formula.
         nesting: height of the tree: nodes on the longest path down, less one.
         boxes: deepest nesting of [] and <> in this formula itself.
         called_depth: largest depth of the agents it calls, 0 if there are none.
@@ -103,16 +104,20 @@ class Formula:
             raise FormulaError(f"a node {op.name} has {PARTS.get(op, 0)} parts, not {len(parts)}")
         modal = op in (Op.BOX, Op.DIAMOND)
         put = object.__setattr__  # the dataclass is frozen
-        put(self, "size", 1 + sum(part.size for part in parts))
+        inline = self.agent.size if self.agent is not None and self.is_inline else 0
+        put(self, "size", 1 + sum(part.size for part in parts) + inline)
         put(self, "nesting", max((1 + part.nesting for part in parts), default=0))
         put(self, "boxes", max((part.boxes for part in parts), default=0) + modal)
         put(self, "called_depth", max((part.called_depth for part in parts), default=0))
         put(self, "boxed", modal or (all(part.boxed for part in parts) and op not in (Op.ME, Op.LETTER, Op.CALL)))
         content = bytes([op]) + b"".join(part.digest for part in parts) + self.letter.encode("utf-8", "surrogatepass")
         if self.agent is not None:
-            _check_name(self.agent.name)
+            if not can_be_called(self.agent.name) and not self.is_inline:
+                raise FormulaError(
+                    f"agent {self.agent.name[:60]!r}: X(.) takes a name of letters, digits and _, not 'me'"
+                )
             put(self, "called_depth", self.agent.depth)
-            content += self.agent.formula.digest
+            content += self.agent.formula.digest + b"inline" * self.is_inline
         put(self, "digest", blake2b(content, digest_size=16).digest())
         if self.nesting > MAX_NESTING or self.size > MAX_SIZE:
             raise FormulaError(f"the formula is too large: at most {MAX_NESTING} levels and {MAX_SIZE:,} nodes")
@@ -145,6 +150,11 @@ class Formula:
         """The larger of the nesting of boxes and the depths of the agents called (Garrabrant 2018)."""
         return max(self.boxes, self.called_depth)
 
+    @property
+    def is_inline(self) -> bool:
+        """Whether this is X on an agent that is written in its place, as in X([]X(me)): one named by its formula."""
+        return self.agent is not None and self.agent.name == self.agent.text
+
     def postfix(self) -> list[Formula]:
         """All nodes, parts before their parents, from left to right."""
         found, todo = [], [self]
@@ -169,7 +179,12 @@ class Formula:
         return f"Formula({self.text()!r})"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:  # flat: pickle itself is recursive
-        return _build, (tuple((int(node.op), node.letter, node.agent) for node in self.postfix()),)
+        nodes, todo = [], [self]
+        while todo:
+            nodes.append(todo.pop())
+            todo.extend((nodes[-1].agent.formula,) if nodes[-1].agent and nodes[-1].is_inline else nodes[-1].parts)
+        rows = ((int(node.op), node.letter, node.is_inline or node.agent) for node in nodes[::-1])
+        return _build, (tuple(rows),)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,7 +235,7 @@ class Agent:
 
     @property
     def size(self) -> int:
-        """Nodes of the formula; X(.) is one node, agents called do not count."""
+        """Nodes of the formula; X(Name) is one node, and agents called by name do not count."""
         return self.formula.size
 
     @cached_property
@@ -247,6 +262,11 @@ class Agent:
     def calls_itself(self) -> bool:
         """Whether X(me) occurs."""
         return Op.CALL in self.program
+
+    @property
+    def digest(self) -> bytes:
+        """What tells it from other agents, see `Formula.digest`."""
+        return self.formula.digest
 
     @property
     def is_random(self) -> bool:
@@ -286,8 +306,11 @@ def _calls(nodes: Iterable[Formula]) -> Iterator[Agent]:
 def _join(node: Formula, parts: list[tuple[str, int]], signs: Mapping[Op, str]) -> str:
     """The text of a node from those of its parts, each with how tightly it binds."""
     own = BINDING.get(node.op, 6)
+    if node.agent is not None:
+        is_translated = node.is_inline and signs is not ASCII
+        return f"X({node.agent.formula.text(signs) if is_translated else node.agent.name})"
     if node.op is Op.CALL:
-        return f"X({node.agent.name})" if node.agent else "X(me)"
+        return "X(me)"
     if not parts:
         return signs.get(node.op) or node.letter or node.op.name.lower()
     inner = [_wrap(text, binding < own) for text, binding in parts]
@@ -307,13 +330,6 @@ def can_be_called(name: str) -> bool:
     return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None and name.casefold() != "me"
 
 
-def _check_name(name: str) -> None:
-    if not can_be_called(name):
-        raise FormulaError(
-            f"agent {name[:60]!r} cannot be called: its name must be letters, digits and _, and not 'me'"
-        )
-
-
 def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     """The agents and all that they call, directly or not, each once."""
     seen = dict.fromkeys(agents)
@@ -325,13 +341,16 @@ def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     return tuple(seen)
 
 
-def _build(rows: Iterable[tuple[int, str, Agent | None]]) -> Formula:
-    """A formula from the op, letter and agent of its nodes, parts before their parents."""
+def _build(rows: Iterable[tuple[int, str, Agent | bool | None]]) -> Formula:
+    """A formula from the op, letter and agent (True: the formula before) of its nodes, parts before their parents."""
     stack: list[Formula] = []
     for code, letter, agent in rows:
         op = Op(code)
+        if agent is True:
+            inline = stack.pop()
+            agent = Agent(inline.text(), inline)
         number = PARTS.get(op, 0)
         parts = tuple(stack[len(stack) - number :])
         del stack[len(stack) - number :]
-        stack.append(Formula(op, parts, agent, letter))
+        stack.append(Formula(op, parts, agent or None, letter))
     return stack[0]

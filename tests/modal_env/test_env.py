@@ -229,6 +229,70 @@ def test_agents_by_name_and_helpers_in_formulas():
     assert env.unwrapped.contest.history[0].programs[1].helpers == {"Spy": spy}
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "is_allowed"),
+    [
+        ("[](me -> X(me))", {}, False),
+        ("[](me -> X(me))", {"me": True}, True),
+        ("MirrorBot", {}, False),
+        ("[]X([](me -> X(me)))", {}, False),  # nor within an agent that is called
+        ("[]X(SlipBot)", {}, True),
+        ("[]X(SlipBot)", {"calls": ["FairBot"]}, False),
+        ("[]X(JustBot)", {"calls": ["JustBot"]}, True),  # whoever JustBot calls
+        ("[]X([]X(FairBot))", {"calls": ["FairBot"]}, True),
+        ("[]X([]X(SlipBot))", {"calls": ["FairBot"]}, False),
+        ("[]X([]X(me))", {"calls": []}, True),
+    ],
+    ids=str,
+)
+def test_what_formulas_may_say(text, options, is_allowed):
+    env = modal_env.make(actions="formula", strict=True, **options)
+    env.reset()
+    if is_allowed:
+        env.step(text)
+    else:
+        with pytest.raises(FormulaError) as caught:
+            env.step(text)
+        assert caught.value.text == text
+    assert (env.agent_selection == "player_1") == is_allowed
+
+
+def test_infos_of_earlier_rounds_stay_as_they_are():
+    env = modal_env.make(rounds=3)
+    env.reset()
+    seen = []
+    for action in (FB, FB, CB, DB, PB, PB):
+        seen.append(env.infos["player_0"]["history"])
+        env.step(action)
+    assert [len(history) for history in seen] == [0, 0, 1, 1, 2, 2]
+    assert seen[4][:1] == (seen[2][0],)
+    assert [played.programs[0] for played in env.unwrapped.contest.history] == [FairBot, CooperateBot, PrudentBot]
+    with pytest.raises(IndexError):
+        seen[2][1]
+
+
+@pytest.mark.parametrize("actions", ["library", "tokens"])
+def test_flat_observations_and_states_say_the_same_as_rows(actions):
+    envs = [modal_env.parallel_env(actions=actions, rounds=3, players=3, flat=flat) for flat in (False, True)]
+    rng = np.random.default_rng(0)
+    seen = [env.reset(seed=1)[0] for env in envs]
+    while envs[0].agents:
+        state = envs[0].state()
+        assert envs[0].state_space.contains(state)
+        for place, player in enumerate(envs[0].agents):
+            rows, flat = seen[0][player]["observation"], seen[1][player]["observations"]
+            assert envs[1].observation_space(player).contains(seen[1][player])
+            assert set(np.unique(flat[1:])) <= {0, 1}
+            assert flat[0] == np.float32(rows[0, 0] / 3)
+            largest = envs[0].contest.mode.largest
+            written = flat[1 : 1 + rows[:, 2:].size * (1 + largest)].reshape(*rows[:, 2:].shape, 1 + largest)
+            assert (written.argmax(-1) == rows[:, 2:]).all()
+            assert (state[place, 2:] == rows[0, 2:]).all()
+            assert (state[3 + place, 1] == rows[1, 1]).all()
+        actions_of = {p: int(rng.choice(np.flatnonzero(seen[0][p]["action_mask"]))) for p in envs[0].agents}
+        seen = [env.step(actions_of)[0] for env in envs]
+
+
 def test_a_formula_that_needs_too_many_coins_is_refused():
     agents = [parse("[]" * k + "X(me)", name=f"Deep{k}") for k in range(1, 13)]
     env = modal_env.make(actions="formula", agents=agents, rounds=2)
@@ -329,6 +393,11 @@ def test_an_unknown_name_unlike_all_others_is_answered_in_short():
         {"budget": 5},
         {"actions": "tokens", "budget": 0},
         {"actions": "tokens", "agents": [FairBot, FairBot]},
+        {"calls": ["FairBot"]},
+        {"actions": "tokens", "calls": [FairBot, FairBot]},
+        {"actions": "formula", "calls": 3},
+        {"me": 1},
+        {"actions": "formula", "flat": True},
         {"render_mode": "rgb_array"},
         {"strict": "yes"},
     ],
@@ -338,7 +407,8 @@ def test_wrong_arguments_are_told(options):
     for make in (modal_env.make, modal_env.parallel_env):
         with pytest.raises(GameError) as caught:
             make(**options)
-        assert next(iter(reversed(options))) in str(caught.value)
+        named = "calls" if options.get("actions") == "tokens" and "agents" in options else next(iter(reversed(options)))
+        assert named in str(caught.value)
 
 
 @pytest.mark.parametrize("maker", [modal_env.make, modal_env.parallel_env])
@@ -351,8 +421,8 @@ def test_makers_show_their_arguments_and_name_an_unknown_one(maker):
 def test_agents_that_are_no_formulas_or_have_no_name():
     with pytest.raises(FormulaError, match="no agent"):
         modal_env.make(agents=["[]X(Nobody)"])
-    with pytest.raises(FormulaError, match="cannot be called"):
-        modal_env.make(actions="tokens", agents=["[]X(me)"])
+    with pytest.raises(FormulaError):
+        modal_env.make(actions="tokens", agents=[FairBot.renamed("not a name")])
 
 
 @pytest.mark.parametrize("actions", MODES)

@@ -1,14 +1,19 @@
 """Formulas as tokens: the vocabulary, the mask, and there and back again."""
 
+from collections import Counter
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from modal_env.envs.tokens import NOTHING, Vocabulary
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.library import LIBRARY, POST, FairBot, PrudentBot
 from modal_env.logic.notation import parse
+from modal_env.logic.provability import Plays, play, solve
 
 VOCABULARY = Vocabulary(POST)
 CHOICES = st.lists(st.floats(0, 1, exclude_max=True), min_size=40, max_size=40)
@@ -32,8 +37,9 @@ def numbers(text):
 def test_vocabulary_is_as_documented():
     calls = [f"X({agent.name})" for agent in POST]
     operators = ["true", "false", "~", "[]", "<>", "&", "|", "->", "<->"]
-    assert list(VOCABULARY.texts) == ["", *operators, "me", "X(me)", *calls]
+    assert list(VOCABULARY.texts) == ["", *operators, "X(", "X(me)", *calls]
     assert len(VOCABULARY) == 12 + len(POST)
+    assert Vocabulary(POST, me=True).texts == (*VOCABULARY.texts, "me")
 
 
 def test_prudent_bot_in_tokens():
@@ -44,8 +50,44 @@ def test_prudent_bot_in_tokens():
 
 @pytest.mark.parametrize("agent", [agent for agent in LIBRARY.values() if not agent.is_random], ids=lambda a: a.name)
 def test_library_there_and_back(agent):
-    vocabulary = Vocabulary(tuple(dict.fromkeys((*POST, *agent.called))))
+    vocabulary = Vocabulary(tuple(dict.fromkeys((*POST, *agent.called))), me=True)
     assert vocabulary.agent(vocabulary.encode(agent)) == agent
+    alone = Vocabulary([], me=True)
+    written = alone.agent(alone.encode(agent))  # agents without a token are written in their place
+    assert [play(written, other).moves for other in POST] == [play(agent, other).moves for other in POST]
+    assert written.depth == agent.depth
+
+
+def test_formulas_of_a_size_are_drawn_uniformly():
+    """All formulas of three tokens over `true false ~ [] <> & | -> <-> X( X(me)`, counted by trying all of them."""
+    alone = Vocabulary([])
+    every = {three for three in product(range(1, len(alone)), repeat=3) if is_agent(alone, three)}
+    rng = np.random.default_rng(0)
+    drawn = Counter(alone.sample(3, rng) for _ in range(60 * len(every)))
+    assert drawn.keys() == every
+    assert chisquare(list(drawn.values())).pvalue > 1e-4
+    for size in (1, 8, 100):
+        assert len(alone.sample(size, rng)) == size
+    with pytest.raises(GameError):
+        alone.sample(0, rng)
+
+
+def is_agent(vocabulary, written):
+    try:
+        vocabulary.agent(written)
+    except FormulaError:
+        return False
+    return True
+
+
+@given(CHOICES, CHOICES)
+def test_compiled_formulas_play_as_their_agents(first, second):
+    one, other = (write(VOCABULARY, 16, choices) for choices in (first, second))
+    agents, compiled = ([make(written) for written in (one, other)] for make in (VOCABULARY.agent, VOCABULARY.compiled))
+    assert [each.depth for each in compiled] == [each.depth for each in agents]
+    plays = Plays([tuple(compiled)])
+    solution = solve(plays.equations)
+    assert "DC"[solution.value(0, solution.settles)] == play(*agents).moves[0]
 
 
 @given(CHOICES, st.integers(1, 40))
@@ -87,7 +129,7 @@ def can_be_finished(written, budget):
         ("", 2, "true false ~ [] <>"),
         ("", 3, "true false ~ [] <> & | -> <->"),
         ("~", 2, "true false"),
-        ("[]", 2, "true false me X(me) X(CooperateBot) X(DefectBot) X(FairBot) X(PrudentBot)"),
+        ("[]", 2, "true false X(me) X(CooperateBot) X(DefectBot) X(FairBot) X(PrudentBot)"),
         ("& [] X(me)", 4, "true false"),
         ("& [] X(me)", 5, "true false ~ [] <>"),
     ],
@@ -137,7 +179,7 @@ def test_a_token_that_is_not_open_is_pointed_at():
 
 def test_agents_that_cannot_be_encoded():
     with pytest.raises(FormulaError, match="not in the vocabulary"):
-        Vocabulary([]).encode(LIBRARY["JustBot"])
+        VOCABULARY.encode(LIBRARY["CIMCIC"])
     with pytest.raises(FormulaError, match="not in the vocabulary"):
         VOCABULARY.encode(LIBRARY["RandomBot"])
 
@@ -145,8 +187,8 @@ def test_agents_that_cannot_be_encoded():
 def test_names_must_differ_and_be_names():
     with pytest.raises(GameError, match="FairBot"):
         Vocabulary([FairBot, parse("[]false", name="FairBot")])
-    with pytest.raises(FormulaError, match="cannot be called"):
-        Vocabulary([parse("[]X(me)")])
+    with pytest.raises(FormulaError):
+        Vocabulary([FairBot.renamed("not a name")])
 
 
 def test_equal_agents_of_two_names_are_one_token_on_the_way_back():

@@ -63,7 +63,7 @@ def make_network(setting: modal_env.Setting) -> nn.Module:
     """The network for a setting, with weights from torch's generator."""
     if setting.budget is None:
         return ChoiceNetwork(len(setting.agents))
-    return FormulaNetwork(len(Vocabulary(setting.agents)), setting.budget)
+    return FormulaNetwork(len(Vocabulary(setting.calls, setting.me)), setting.budget)
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
