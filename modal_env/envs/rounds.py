@@ -218,8 +218,8 @@ class Contest:
     def flattened(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """Observations [..., 1 + players, 2 + width] as vectors of numbers from 0 to 1.
 
-        First the part of the rounds that is over, then one-hot: the tokens of all rows, the partners and the moves of all
-        rows but the first.
+        First the part of the rounds that is over, then one-hot: the tokens of all rows, the partners and the moves of
+        all rows but the first.
         """
         written = _one_hot(rows[..., 2:], self.mode.largest)
         partners, moves = _one_hot(rows[..., 1:, :1], self.setting.players), _one_hot(rows[..., 1:, 1:2], 2)
