@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.lm.reading.fields import texts_of
 from agents.lm.reading.issues import ParseIssue, note
-from agents.lm.reading.repair import CutText, Object
+from agents.lm.reading.repair import CutText, Object, parts_of
 from welfare_env.board.order_text import (
     LONGEST_ORDER,
     Reading,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_ORDERS = 500  # texts per reply
 LONGEST_NAME = 200  # characters of a key: a recipient, several, or a unit
+GIVE = "GIVE"
 
 _BETWEEN_ORDERS = re.compile(r"[\n\r;,]+")
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
@@ -182,83 +183,67 @@ class _Orders:
             key: the key of the value, usually a unit.
             is_item: whether the value is an item of a list.
         """
-        if isinstance(value, Object):
-            is_one = value.value_of("unit") is not None
-            if is_one or ((is_item or self.book.is_unit(key)) and self._is_one_order(value)):
-                yield from self._one_order(_innermost(value), key)
+        if isinstance(value, list):
+            for part in value:
+                yield from self.texts(part, key, is_item=True)
+        elif isinstance(value, Object):
+            one = _innermost(value)
+            is_one = is_item or self.book.is_unit(key) or key.strip().upper() == GIVE
+            if one.value_of("unit") is not None or (is_one and not self._has_names(value)):
+                yield from self._one_order(one, key)
             else:
                 for name, part in value.items():
                     yield from self._keyed(name, part)
-        elif isinstance(value, list):
-            for part in value:
-                yield from self.texts(part, key, is_item=True)
         elif value is not None:
             pieces = _BETWEEN_ORDERS.split(_IN_PARENTHESES.sub(_without_signs, str(value)))
             if isinstance(value, CutText) and pieces[-1].strip():
                 note(self.issues, "order syntax", pieces.pop(), "cut off")
-            for piece in filter(str.strip, pieces):
-                yield piece if not key or self.book.is_order(piece) else f"{key} {piece}"
+            yield from (self._complete(key, piece) for piece in pieces if piece.strip())
+
+    def _complete(self, key: str, text: str) -> str:
+        """An order with its unit, or a gift with its command, if the text is only the rest."""
+        is_whole = not key.strip() or self.book.is_order(text) or GIVE in text.upper().split()
+        return text if is_whole else f"{key} {text}"
+
+    def _has_names(self, value: Any) -> bool:
+        """Whether units or powers are keys in a value."""
+        if isinstance(value, Object) and any(self._is_power(key) or self.book.is_unit(key) for key in value):
+            return True
+        return isinstance(value, list | dict) and any(map(self._has_names, parts_of(value)))
+
+    def _is_power(self, key: str) -> bool:
+        return key.strip().upper() in self.view.powers
 
     def _keyed(self, key: str, value: Any) -> Iterator[str]:
         """The texts under a unit's or a power's name."""
-        name = key.strip().upper()
-        if len(name) > LONGEST_NAME:
+        if len(key) > LONGEST_NAME:
             note(self.issues, "field", key, "no unit")
-        elif name in self.view.powers:
-            if name == self.view.power:
-                yield from self.texts(value)
-            else:
-                note(self.issues, "order of others", key, f"orders for {name}")
-        elif name == "GIVE":
-            for text in self._gifts(value) if isinstance(value, Object) else self.texts(value):
-                yield text if "GIVE" in text.upper().split() else f"GIVE {text}"
+        elif key.strip().upper() == self.view.power:
+            yield from self.texts(value)
+        elif self._is_power(key):
+            note(self.issues, "order of others", key, f"orders for {key.strip().upper()}")
+        elif key.strip().upper() == GIVE and isinstance(value, Object) and any(map(self._is_power, value)):
+            for power, points in value.items():
+                yield from self.texts(points if isinstance(points, CutText) else f"{GIVE} {points} {power}")
         else:
             yield from self.texts(value, key)
-
-    def _gifts(self, value: Object) -> Iterator[str]:
-        """The texts of {"ENGLAND": 2}, or of {"to": "ENGLAND", "points": 2}."""
-        is_keyed = any(key.strip().upper() in self.view.powers for key in value)
-        for gift in [[part, key] for key, part in value.items()] if is_keyed else [list(value.values())]:
-            yield from self._whole(list(texts_of(gift)))
-
-    def _whole(self, texts: list[str]) -> Iterator[str]:
-        """Texts joined into one, unless one of them is cut off."""
-        if any(isinstance(text, CutText) for text in texts):
-            note(self.issues, "order syntax", " ".join(texts), "cut off")
-        else:
-            yield " ".join(texts)
-
-    def _is_one_order(self, value: Any) -> bool:
-        """Whether an object is one order: a few texts, none of them keyed by a unit's name, of one unit's orders."""
-        if not isinstance(value, Object):
-            return False
-        inner = [part for part in value.values() if isinstance(part, list | dict)]
-        orders = [part for part in value.values() if isinstance(part, str) and self.book.is_order(part)]
-        return (
-            0 < len(value) < 6
-            and not any(key.strip().upper() in self.view.powers or self.book.is_unit(key) for key in value)
-            and len(set(map(self.book.place_of, orders))) <= 1
-            and len(inner) <= 1
-            and all(map(self._is_one_order, inner))
-        )
 
     def _one_order(self, parts: Object, key: str) -> Iterator[str]:
         """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
         unit = key if self.book.is_unit(key) else " ".join(texts_of(parts.value_of("unit")))
         texts = list(texts_of(parts))
-        own = [text for text in texts if self.book.is_order(text)]
-        if self.book.is_unit(unit):
+        orders = [text for text in texts if self.book.is_order(text)]
+        if any(isinstance(text, CutText) for text in texts):
+            note(self.issues, "order syntax", " ".join(texts), "cut off")
+        elif not self.book.is_unit(unit):
+            yield from orders or [self._complete(key, " ".join(texts))]
+        else:
             place = self.book.place_of(unit)
-            own = [text for text in own if self.book.place_of(text) == place]
+            own = [text for text in orders if self.book.place_of(text) == place]
             # a support's target may be an order, too, but of another unit
-            rest = [part for name, part in parts.items() if name.strip().casefold() != "unit"]
-            others = [
-                text for text in texts_of(rest) if self.book.place_of(text) != place or not self.book.is_unit(text)
-            ]
-            texts = [unit, *others]
-        if own and not any(isinstance(text, CutText) for text in texts_of(parts)):
-            texts = own[:1]
-        yield from self._whole(texts)
+            rest = texts_of([part for name, part in parts.items() if name.strip().casefold() != "unit"])
+            others = [text for text in rest if self.book.place_of(text) != place or not self.book.is_unit(text)]
+            yield own[0] if own else " ".join([unit, *others])
 
     def take(self, text: str) -> None:
         """Adds the order of a text.
@@ -269,10 +254,10 @@ class _Orders:
         words = text.upper().split()
         if words[-1:] in ([], ["WAIVE"]):
             return
-        if "GIVE" in words:
+        if GIVE in words:
             power, points = self.book.gift(text)
-            room = self.view.welfare[self.view.power] - self._number("GIVE")
-            self.found += [f"GIVE {power}"] * min(points, room)
+            room = self.view.welfare[self.view.power] - self._number(GIVE)
+            self.found += [f"{GIVE} {power}"] * min(points, room)
             if points > room:
                 raise OrderFault("too many", f"{points} points, and only {room} can still be given")
             return
@@ -309,7 +294,7 @@ def _without_signs(match: re.Match[str]) -> str:
 
 
 def _winter_command(order: str) -> str:
-    return "GIVE" if order.startswith("GIVE") else order[-1]
+    return GIVE if order.startswith(GIVE) else order[-1]
 
 
 def _innermost(parts: Object) -> Object:

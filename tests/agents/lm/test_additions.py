@@ -9,14 +9,14 @@ import pytest
 import agents
 import welfare_env
 from agents.lm import LMPolicy, ScriptedModel
-from agents.lm.errors import ModelError, PromptError
+from agents.lm.errors import ModelError
 from agents.lm.models import Request
 from agents.lm.player.settings import Style
 from agents.lm.prompts import build
 from agents.lm.prompts.building import LONGEST_JOURNAL, Draft
 from agents.lm.prompts.describe import adjacency_section, nearest_section, threats_section
-from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parse_parts, parts_text
-from agents.lm.reading.parsing import parse, reply_schema
+from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition
+from agents.lm.reading.parsing import parse
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from welfare_env import Game, Rules, UnknownAgentError
@@ -37,18 +37,7 @@ def text_of(addition: Addition) -> str:
     return build(war().view("FRANCE", "messages", 1), addition=addition).text
 
 
-class TestNames:
-    def test_of_all(self) -> None:
-        for addition in Addition:
-            assert parse_parts(Addition, parts_text(addition)) == addition
-        assert parse_parts(Addition, "journal+threats") == Addition.JOURNAL | Addition.THREATS
-        assert (parse_parts(Addition, "all"), parts_text(EVERYTHING)) == (EVERYTHING, "all")
-        assert parse_parts(Addition, "") == parse_parts(Addition, "nothing") == PLAIN
-
-    def test_unknown_ones(self) -> None:
-        with pytest.raises(PromptError, match=r"addition 'diary'.*choose from all, journal, drafts"):
-            parse_parts(Addition, "journal+diary")
-
+class TestParts:
     def test_in_a_spec(self) -> None:
         policy = agents.make("lm:scripted/stub,add=threats+journal")
         assert policy.style.addition == Addition.JOURNAL | Addition.THREATS
@@ -56,14 +45,6 @@ class TestNames:
         assert agents.specs.read("lm:scripted/stub,add=threats+journal").text == "lm:scripted/stub,add=journal+threats"
         with pytest.raises(UnknownAgentError, match=r"add=journal\+threats"):
             agents.make("lm:scripted/stub,add=journal,threats")
-
-
-class TestParts:
-    def test_without_any_the_prompt_is_the_papers(self) -> None:
-        plain = build(war().view("FRANCE", "messages", 1)).text
-        assert plain == text_of(PLAIN)
-        for word in ("journal", "Nearest", "reach your units", "border"):
-            assert word not in plain
 
     @pytest.mark.parametrize("addition", [*Addition, EVERYTHING])
     def test_each_only_adds(self, addition: Addition) -> None:
@@ -204,11 +185,6 @@ class TestNotes:
         assert parse(text, view, addition=Addition.JOURNAL).journal == "Trust nobody."
         assert parse(text, view).journal == ""
         assert parse(text[:-6], view, True, Addition.JOURNAL).journal == ""
-
-    def test_the_schema_asks_for_it(self) -> None:
-        view = war().view("FRANCE", "messages", 1)
-        assert "journal" not in reply_schema(view)["properties"]
-        assert list(reply_schema(view, addition=Addition.JOURNAL)["properties"])[-1] == "journal"
 
     @pytest.mark.parametrize("addition", [PLAIN, Addition.DRAFTS])
     def test_later_rounds_show_ones_own_reply(self, addition: Addition) -> None:

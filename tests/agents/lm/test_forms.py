@@ -140,7 +140,8 @@ def test_the_words_of_a_winter_name_its_keys(setting: str) -> None:
         told = text.partition("# What you can order")[2].partition("# The form")[0]
         sentence = next(line for line in told.splitlines() if WAIVE in line)
         for each in schema.get("anyOf", [schema]):
-            keys = [key for key in each["properties"] if key in view.legal_orders]
+            named = next((part["properties"] for part in each["properties"].values() if part["type"] == "object"), {})
+            keys = [key for key in {**each["properties"], **named} if key in view.legal_orders]
             described = [
                 part for part in re.split("; to disband, they are |, and ", sentence) if set(keys) & _named(part)
             ]

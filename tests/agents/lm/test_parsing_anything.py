@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
 from agents.lm.reading.messages import MAX_MESSAGES
-from agents.lm.reading.order_schema import object_schema
 from agents.lm.reading.orders import MAX_ORDERS
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.lm.reading.repair import MAX_REPLY, find_objects
@@ -42,7 +41,6 @@ def moments() -> Iterator[tuple[Game, View]]:
 MOMENTS = list(moments())
 VIEWS = [view for _, view in MOMENTS]
 OPENING, WINTER, _, WORDS = VIEWS
-each_view = pytest.mark.parametrize("view", VIEWS, ids=[view.phase for view in VIEWS])
 
 
 def kinds(parsed: Parsed) -> list[str]:
@@ -121,11 +119,10 @@ UNITS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
-def test_a_reply_of_a_megabyte_is_read_in_bounded_time(step: int) -> None:
+def test_a_reply_of_a_megabyte_is_read_in_bounded_time() -> None:
     """Anything quadratic in what is read would take minutes here."""
     wrong = []
-    for unit, opening in list(product(UNITS, OPENINGS))[::step]:
+    for unit, opening in product(UNITS, OPENINGS):
         parsed = parse(opening + unit * (HUGE // len(unit)), OPENING)
         sent = sum(len(text) for _, text in parsed.messages)
         if parsed.issues[0].kind != "too long" or len(parsed.issues) > MAX_ISSUES or sent > 8 * MAX_MESSAGE_LENGTH:
@@ -150,54 +147,15 @@ def test_numbers_of_texts_are_bounded() -> None:
 # The schema.
 
 
-def schema_parts(schema: Any) -> Iterator[dict[str, Any]]:
-    yield schema
-    for part in (*schema.get("properties", {}).values(), *schema.get("anyOf", ()), schema.get("items")):
-        if part:
-            yield from schema_parts(part)
-
-
-def order_sets(view: View) -> list[dict[str, Any]]:
-    """Key -> what may be ordered there, for each set of orders that a schema allows."""
-    orders = reply_schema(view)["properties"]["orders"]
-    return [
-        {key: choice["enum"] for key, choice in each["properties"].items()} for each in orders.get("anyOf", [orders])
-    ]
-
-
-@each_view
-def test_a_schema_allows_every_legal_order_and_no_other(view: View) -> None:
-    allowed = {order for each in order_sets(view) for choices in each.values() for order in choices}
-    legal = {order for orders in view.legal_orders.values() for order in orders}
-    others = {order for order in allowed if order.startswith("GIVE") or order == "WAIVE"}
-    assert allowed - others == legal
-    assert bool(others) == (view.phase_type == "A")
-
-
-def test_a_schema_of_too_many_orders_has_none() -> None:
-    number = sum(map(len, OPENING.legal_orders.values()))
-    assert reply_schema(OPENING, most=number)["properties"]["orders"]["type"] == "object"
-    free = object_schema({key: {"type": "string"} for key in OPENING.legal_orders})
-    assert reply_schema(OPENING, most=number - 1)["properties"]["orders"] == free
-    listed = {"type": "array", "items": {"type": "string"}}
-    assert reply_schema(OPENING, most=0)["properties"]["orders"] == listed
-    assert reply_schema(OPENING, most=0) == reply_schema(WINTER, most=0)
-
-
 @pytest.mark.parametrize("ablation", [NOTHING, Ablation.NO_REASONING, Ablation.ORDERS_LAST, ALL])
-def test_a_schema_keeps_to_what_providers_enforce(ablation: Ablation) -> None:
-    schema = reply_schema(WINTER, ablation)
-    for part in schema_parts(schema):
-        assert set(part) <= {"type", "properties", "required", "additionalProperties", "items", "anyOf", "enum"}
-        if part.get("type") == "object":
-            assert part["required"] == list(part["properties"])
-            assert part["additionalProperties"] is False
-    first = "messages" if ablation & Ablation.ORDERS_LAST else "orders"
-    expected = ["orders", "messages"] if first == "orders" else ["messages", "orders"]
-    assert list(schema["properties"]) == ([] if ablation & Ablation.NO_REASONING else ["reasoning"]) + expected
+def test_a_schema_has_the_keys_of_the_prompt_in_their_sequence(ablation: Ablation) -> None:
+    expected = ["messages", "orders"] if ablation & Ablation.ORDERS_LAST else ["orders", "messages"]
+    reasoning = [] if ablation & Ablation.NO_REASONING else ["reasoning"]
+    assert list(reply_schema(WINTER, ablation)["properties"]) == reasoning + expected
 
 
 def test_the_schema_fits_the_player() -> None:
+    assert reply_schema(OPENING, most=0) == reply_schema(WINTER, most=0)  # lists no orders
     assert list(reply_schema(Game(rules=Rules(press=None)).view("FRANCE"))["properties"]) == ["reasoning", "orders"]
     mediator = Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1)
     assert list(reply_schema(mediator)["properties"]) == ["reasoning", "messages"]

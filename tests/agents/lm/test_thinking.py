@@ -216,11 +216,10 @@ def test_a_long_thought_takes_no_room_of_the_reply() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
-def test_any_number_of_marks_is_read_in_bounded_time(step: int) -> None:
+def test_any_number_of_marks_is_read_in_bounded_time() -> None:
     """Anything quadratic in what is read would take minutes here."""
     units = ("<think>", "</think>", "<think></think>{", '{"a":', '<think></think>{"a":[', "<|channel|>", "[", "<")
-    read = {unit: said(parse(unit * (2 * MAX_THOUGHT // len(unit)), OPENING)) for unit in units[::step]}
+    read = {unit: said(parse(unit * (2 * MAX_THOUGHT // len(unit)), OPENING)) for unit in units}
     read["nested"] = said(parse('{"a":' * 15_000 + "<think></think>", OPENING))
     assert read == dict.fromkeys(read, "[[], []]")
     assert not parse(f"<think>{' ' * MAX_THOUGHT}</think>{GOOD}", OPENING).messages  # behind what is read
