@@ -67,15 +67,14 @@ class _Messages:
     def _take_object(self, value: Object, names: str) -> None:
         """An object with recipients as its keys, or one message: only its text is sent."""
         to = [part for key in _ADDRESSES if (part := value.value_of(key)) is not None]
-        texts = [part for key in _TEXTS if (part := value.value_of(key)) is not None]
-        if not (names or texts):
+        text = next((key for key in _TEXTS if value.value_of(key) is not None), None)
+        if not (names or text):
             for key, part in value.items():
                 self.take(part, key)
             return
-        for part in texts:
-            self.take(part, ", ".join(texts_of(to)) or names)
+        self.take(value.value_of(text) if text else None, ", ".join(texts_of(to)) or names)
         for key, part in value.items():
-            if key.strip().casefold() not in (*_ADDRESSES, *_TEXTS):
+            if key.strip().casefold() not in (*_ADDRESSES, text):
                 note(self.issues, "unused", f"{key}: {part}", f"the text of a message is under {', '.join(_TEXTS)}")
 
     def _take_text(self, text: str, names: str) -> None:

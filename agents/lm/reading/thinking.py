@@ -80,16 +80,8 @@ def without_thinking(text: str) -> Outside:
         _, final, text = text.rpartition(_BARE_FINAL)
         if not final:
             return Outside("", True)
-    outside = _without_marked(text)
-    return Outside(outside.text, outside.is_open or is_cut)
-
-
-def _without_marked(text: str) -> Outside:
-    mark = _next_mark(text, 0)
-    if mark is None:
-        return Outside(text, False)
     objects, kept, at = _Objects(text), list[str](), 0
-    while mark is not None:
+    while (mark := _next_mark(text, at)) is not None:
         past = objects.end_around(at, mark.start)
         kept.append(text[at : past or mark.start])
         if mark.kind in ("close", "final") and not past:
@@ -97,28 +89,25 @@ def _without_marked(text: str) -> Outside:
         at = past or (_end_of_thought(text, mark) if mark.kind == "open" else mark.end)
         if at < 0:
             return Outside("".join(kept), True)
-        mark = _next_mark(text, at)
-    return Outside("".join((*kept, text[at:])), False)
+    return Outside("".join((*kept, text[at:])), is_cut)
 
 
 def _next_mark(text: str, at: int) -> _Mark | None:
+    """The next mark. Those of one family belong together: <think> and </thinking>."""
     match = _MARK.search(text, at)
-    return None if match is None else _Mark(*_meaning(match), *match.span())
-
-
-def _meaning(match: re.Match[str]) -> tuple[str, str]:
-    """Kind and family of a mark. Marks of one family belong together: <think> and </thinking>."""
+    if match is None:
+        return None
+    kind, family = "none", _HARMONY if match["end"] else ""
     if match["name"]:
         name = match["name"].casefold()
         family = "think" if "think" in name or "thought" in name else name
-        if match["empty"]:
-            return "none", family
-        return "close" if (match["way"] or "").startswith(("/", "e", "E")) else "open", family
-    if match["open"] or match["close"]:
-        return "open" if match["open"] else "close", "think"
-    if match["channel"]:
-        return "final" if match["channel"].casefold() in _FINAL else "open", _HARMONY
-    return "none", _HARMONY if match["end"] else ""
+        is_end = (match["way"] or "").startswith(("/", "e", "E"))
+        kind = "none" if match["empty"] else "close" if is_end else "open"
+    elif match["open"] or match["close"]:
+        kind, family = "open" if match["open"] else "close", "think"
+    elif match["channel"]:
+        kind, family = "final" if match["channel"].casefold() in _FINAL else "open", _HARMONY
+    return _Mark(kind, family, *match.span())
 
 
 def _end_of_thought(text: str, opening: _Mark) -> int:

@@ -242,7 +242,7 @@ MESSAGES = [
     ({"GERMANY": {"text": "hi", "reason": "to deceive them"}}, [("GERMANY", "hi")], ["unused"]),
     ({"GERMANY": [{"text": "hi", "tone": "false"}], "why": "to deceive them"}, [("GERMANY", "hi")], ["unused"] * 2),
     ({"GERMANY": {"proposal": "Peace?", "my_real_plan": "War!"}}, [], ["unused", "unused"]),
-    ([{"to": "GERMANY", "text": "hi", "my_real_plan": "War!"}], [("GERMANY", "hi")], ["unused"]),
+    ([{"to": "GERMANY", "text": "hi", "content": "War!", "x": 1}], [("GERMANY", "hi")], ["unused", "unused"]),
     ({"GERMANY": "None", "ITALY": " n/a.", "RUSSIA": "...", "TURKEY": "(no message)"}, [], ["no message"] * 4),
     ({"GERMANY": "None of us wins."}, [("GERMANY", "None of us wins.")], []),
     (
