@@ -102,7 +102,6 @@ def experiment(
         tables.check()
         (result,) = run.play(
             policies_of(chosen),
-            [(each.rules, each.map_name) for each in chosen.conditions],
             [partial(run_experiment, chosen, Setting())],  # the file has the rules
         )
         tables.write(result.rows())

@@ -19,7 +19,7 @@ from evaluation.checks import EvaluationError
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.measures.coalitions import COALITIONS
-from evaluation.measures.lm_usage import projection_table, spent
+from evaluation.measures.lm_usage import estimate_table, spent
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH, GameStore
@@ -66,11 +66,6 @@ def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[
     policies = [policy for profile in profiles for policy in read_profile(profile).policies]
     texts = (filled(each, policies[0].text) for each in attackers if each != PORTFOLIO)
     return [*policies, *map(read, texts)]
-
-
-def kind_of(setting: Setting) -> list[tuple[Rules, str]]:
-    """Rules and map of the games."""
-    return [(setting.played, setting.map_name)]
 
 
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[str | list[str]]:
@@ -188,14 +183,12 @@ class RunOptions:
     def play(
         self,
         policies: Iterable[Spec],
-        kinds: Iterable[tuple[Rules, str]],
         calls: Sequence[Callable[[Runner], T]],
     ) -> list[T]:
         """The results of evaluations, played with a progress bar on stderr.
 
         Args:
             policies: all policies as given; tells whether language models play.
-            kinds: rules and maps of the games.
             calls: the evaluations; all are checked before the first game is played.
 
         Raises:
@@ -211,7 +204,7 @@ class RunOptions:
             runner = Runner(workers, store, None, models)
             total = sum(map(runner.count, calls))
             if models is not None and _can_ask(policies, runner, models):
-                _tell_costs(policies, kinds, runner, total)
+                _tell_costs(calls, runner, total)
             try:
                 with metered("playing", total, "games") as meter:
                     runner.report = meter.advance
@@ -269,23 +262,16 @@ def _can_ask(policies: Iterable[Spec], runner: Runner, models: SharedModels) -> 
     return True
 
 
-def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], runner: Runner, total: int) -> None:
-    """Print the minimum projected usage of each language model on stderr, before the first game."""
+def _tell_costs(calls: Sequence[Callable[[Runner], Any]], runner: Runner, total: int) -> None:
+    """Print the estimated usage of each language model on stderr, before the first game."""
     from agents.lm.errors import PromptError
-    from agents.lm.player.policy import language_models
-    from agents.lm.player.projection import Projection
+    from evaluation.experiments.cost_estimate import estimate
 
-    players = [player for policy in policies if policy.models for player in language_models(runner.sample(policy))]
-    found: dict[tuple[str, Rules], Projection] = {}
-    for player in players:
-        for rules, map_name in kinds:
-            try:
-                one = Projection.of(player, rules, map_name)
-            except PromptError:  # for example a mediator's prompt; if it is really invalid, the game raises the error
-                continue
-            longest = found.setdefault((one.model, rules), one)
-            if longest.usage.input_tokens < one.usage.input_tokens:  # project the longest prompt
-                found[one.model, rules] = one
+    games = [spec for call in calls for spec in runner.peek(call)]
+    try:
+        found = estimate(games, total, runner.models) if games and runner.models is not None else []
+    except PromptError:  # the game raises the error, and says where
+        return
     if found:
         width = None if sys.stderr.isatty() else WIDE
-        plain_console(stderr=True, width=width).print(projection_table(list(found.values()), total))
+        plain_console(stderr=True, width=width).print(estimate_table(found, total))

@@ -30,7 +30,6 @@ from evaluation.cli.options import (
     Seed,
     Store,
     Variant,
-    kind_of,
     policies_of,
     read_coalitions,
 )
@@ -94,7 +93,7 @@ def self_play(
     with errors_in_one_line():
         setting = play.setting(run.store, variant, scoring)
         tables.check()
-        results = run.play(policies_of(policies), kind_of(setting), _self_play(policies, play.games, setting))
+        results = run.play(policies_of(policies), _self_play(policies, play.games, setting))
         tables.write(same_columns(row for result in results for row in result.rows()))
         if as_json:
             print_json([result.to_dict() for result in results])
@@ -158,7 +157,6 @@ def exploitability(
         attack |= {"selection_games": selection_games, "precision": precision, "max_games": max_games}
         (result,) = run.play(
             policies_of([policy], deviator or ()),
-            kind_of(setting),
             [partial(run_exploitability, policy, play.games, setting, **attack)],
         )
         if _written(result, tables, as_json, witness):
@@ -196,7 +194,6 @@ def red_team(
         _check_files(tables, witness)
         (result,) = run.play(
             policies_of([policy], trained or ()),
-            kind_of(setting),
             [partial(run_red_team, policy, budget, setting, games=play.games, trained=trained or ())],
         )
         if _written(result, tables, as_json, witness):
@@ -262,7 +259,6 @@ def cross_play(
         mixes: dict[str, Any] = {"types": types, "background": held_out, "focal_seats": focal_seats or [1]}
         (result,) = run.play(
             policies_of([*policies, *held_out]),
-            kind_of(setting),
             [partial(run_cross_play, policies, play.games or None, setting, **mixes)],
         )
         if _written(result, tables, as_json):
@@ -306,7 +302,7 @@ def compare(
         check_measures(measures, setting)
         if len(policies) < 2:
             raise EvaluationError(NOTHING)
-        results = run.play(policies_of(policies), kind_of(setting), _self_play(policies, play.games, setting))
+        results = run.play(policies_of(policies), _self_play(policies, play.games, setting))
         found = compare_results(results, measures, pairs)
         tables.write(found.rows())
         if as_json:
@@ -334,7 +330,7 @@ def demo(
     with errors_in_one_line():
         tables.check()
         run = RunOptions(workers=workers, store=store)
-        results = run.play(policies_of(DEMO_POLICIES), kind_of(setting), calls)
+        results = run.play(policies_of(DEMO_POLICIES), calls)
         played, exploited = results[: len(DEMO_POLICIES)], results[len(DEMO_POLICIES) :]
         tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
         if as_json:

@@ -15,7 +15,7 @@ from agents.lm.player.transcript import without_texts as bare_reply
 
 if TYPE_CHECKING:
     from agents.lm.models import Usage
-    from agents.lm.player.projection import Projection
+    from evaluation.experiments.cost_estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -305,29 +305,28 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     return table
 
 
-def projection_table(games: Sequence[Projection], max_games: int) -> Table:
-    """Projected minimum usage before the first game, in columns like those of `usage_table`.
+def estimate_table(estimates: Sequence[Estimate], games: int) -> Table:
+    """The estimated usage before the first game, in columns like those of `usage_table`.
 
     Args:
-        games: projections, one per model and rules.
-        max_games: maximum number of games; each is counted like the most expensive of `games`.
+        estimates: one for each model.
+        games: the maximum number of games of the run.
     """
+    replies = sum(each.output_tokens for each in estimates) / max(1.0, sum(each.calls for each in estimates))
     caption = (
-        "Lower bound: every prompt as short as the first of a game, no replies, no provider's cache. Stored games and "
-        "cached replies cost nothing."
+        f"Estimated by a rehearsal with invented replies of {replies:.0f} tokens, four characters a token, no "
+        "thinking, the system prompt from the provider's cache. Stored games and cached replies cost nothing."
     )
-    table = Table(title=Text("Language models, before the first game"), caption=Text(caption))
-    table.title_justify = table.caption_justify = "left"
-    table.add_column("policy", overflow="fold")
-    for name in ("years", "calls", "input tokens", "list price"):
+    title = f"Language models, before the first of up to {games:,} games"
+    table = Table(title=Text(title), caption=Text(caption), title_justify="left", caption_justify="left")
+    table.add_column("model", overflow="fold")
+    for name in ("calls", "input tokens", "cached", "output tokens", "list price"):
         table.add_column(name, justify="right")
-    rows = [(f"a game of {each.model} with itself", each) for each in games]
-    dearest = max(games, key=lambda each: each.usage.input_tokens)
-    rows.append((f"up to {max_games} such games", dearest.times(max_games)))
-    for name, each in rows:
-        dollars = "unknown" if each.usage.dollars is None else f"${each.usage.dollars:.2f}"
-        counts = (str(each.years), f"{each.questions:,}", f"{each.usage.input_tokens:,}", dollars)
-        table.add_row(*map(Text, (name, *counts)))
+    for each in estimates:
+        dollars = "unknown" if each.dollars is None else f"${each.dollars:.2f}"
+        share = f"{each.cached_tokens / each.input_tokens:.0%}" if each.input_tokens else "-"
+        counts = (f"{each.calls:,.0f}", f"{each.input_tokens:,.0f}", share, f"{each.output_tokens:,.0f}", dollars)
+        table.add_row(*map(Text, (each.model, *counts)))
     return table
 
 

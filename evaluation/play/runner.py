@@ -74,7 +74,7 @@ class Runner:
         self._is_open = isinstance(workers, Workers)  # and closed by the caller
         self._workers = workers if isinstance(workers, Workers) else Workers(workers)
         self._samples: dict[Spec, Policy] = {}
-        self._counts = False
+        self._counts = self._peeks = False
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -99,6 +99,17 @@ class Runner:
         finally:
             self._counts = outer
         return 0
+
+    def peek(self, evaluate: Callable[[Runner], object]) -> list[GameSpec]:
+        """The first games that an evaluation would play. It is called, but ends when it asks for them."""
+        self._peeks = True
+        try:
+            evaluate(self)
+        except _Peeked as peeked:
+            return list(peeked.games)
+        finally:
+            self._peeks = False
+        return []
 
     def begin(self, games: int) -> None:
         """Every evaluation calls this once: after all its checks, before its first game.
@@ -138,6 +149,8 @@ class Runner:
         Records are not kept in memory. Exhaust or close the generator; it starts working, and can raise errors, only
         when the first game is requested.
         """
+        if self._peeks:
+            raise _Peeked(specs)
         copies = Counter(specs)
         _check_checkpoints(list(copies), self.models)
         facts = {spec: spec.to_dict(self.models) for spec in copies}  # before the first game: map files could change
@@ -209,6 +222,14 @@ class _Counted(Exception):
     """Ends an evaluation whose games are only counted."""
 
     def __init__(self, games: int) -> None:
+        super().__init__(games)
+        self.games = games
+
+
+class _Peeked(Exception):
+    """Ends an evaluation of which only the first games are wanted."""
+
+    def __init__(self, games: Sequence[GameSpec]) -> None:
         super().__init__(games)
         self.games = games
 

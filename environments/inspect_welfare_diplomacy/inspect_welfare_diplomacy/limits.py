@@ -20,7 +20,7 @@ from inspect_ai.util import LimitExceededError, sample_limits
 from agents.lm.errors import LMError
 from agents.lm.models.limits import Halt
 from agents.lm.models.protocol import Usage
-from agents.lm.player.projection import BYTES_A_TOKEN
+from agents.lm.stub.wire import CHARACTERS_A_TOKEN
 
 Kind = Literal["token", "cost", "turn", "message"]
 MESSAGES_OF_A_QUESTION = 2  # the request and the reply
@@ -89,7 +89,7 @@ class Room:
     speaking: set[str] = field(default_factory=set)
     silent: Counter[str] = field(default_factory=Counter)
     _way: list[Asked] = field(default_factory=list)
-    _rate: float = 1 / BYTES_A_TOKEN  # maximum observed tokens per byte of a prompt
+    _rate: float = 1 / CHARACTERS_A_TOKEN  # maximum observed tokens per byte of a prompt
     _price: float = 0.0  # maximum observed dollars per token
 
     def __post_init__(self) -> None:

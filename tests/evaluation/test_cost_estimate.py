@@ -1,0 +1,97 @@
+"""What is said of a run's cost before its first game."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from agents.lm.models.shared_models import SharedModels
+from agents.lm.stub import StubServer
+from evaluation.cli.commands import app
+from evaluation.experiments.cost_estimate import estimate
+from evaluation.experiments.exploitability import run_exploitability
+from evaluation.experiments.self_play import run_self_play
+from evaluation.play.runner import Runner
+from evaluation.play.setting import Setting
+from welfare_env import Rules
+
+# Profile, rules and games; A and B are two models with prices.
+PROFILES: list[tuple[str, dict[str, Any], int]] = [
+    ("A", {"years": 1}, 1),
+    ("A,schema=form", {"years": 1}, 2),
+    ("A,summariser=none", {"years": 1, "message_rounds": 1}, 1),
+    ("A", {"years": 2, "press": None}, 2),
+    ("A + B + 5*dove", {"years": 2}, 3),
+    ("3*(A) + 4*random", {"years": 1}, 2),
+    ("2*(B) + 5*prosocial", {"years": 1, "message_rounds": 2}, 3),
+    ("4*(A,add=journal) + 3*dumbbot", {"years": 1}, 2),
+    ("FRANCE*(A) + 6*(exploiter:nice=dove,attack=dumbbot)", {"years": 2, "message_rounds": 1}, 3),
+    ("exploiter:nice=(B),attack=dumbbot", {"years": 1, "message_rounds": 1}, 1),
+]
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    path = tmp_path / "prices.json"
+    price = {"input": 1.0, "cached": 0.1, "output": 4.0}
+    path.write_text(json.dumps({"one": price, "two": price}))
+    return path
+
+
+@pytest.fixture
+def written(prices: Path) -> Callable[[str, StubServer], str]:
+    def write(profile: str, server: StubServer) -> str:
+        one = f"lm:openai/one,base_url={server.url}/v1,prices={prices}"
+        two = f"lm:anthropic/two,base_url={server.url},prices={prices}"
+        return re.sub(r"\b[AB]\b", lambda model: one if model[0] == "A" else two, profile)
+
+    return write
+
+
+@pytest.mark.parametrize(("profile", "rules", "games"), PROFILES)
+def test_it_is_what_a_run_uses(
+    profile: str, rules: dict[str, Any], games: int, written: Callable[[str, StubServer], str]
+) -> None:
+    """Calls, tokens and dollars within 15%, of the profile that plays, not of each model with itself."""
+    models = SharedModels()
+    runner = Runner(models=models)
+    with StubServer(keep=False) as server:
+        spec = written(profile, server)
+
+        def play(runner: Runner) -> Any:
+            return run_self_play(spec, games, Setting(rules=Rules(**rules), simultaneous=True), runner)
+
+        found = estimate(runner.peek(play), games, models)
+        assert server.stats["requests"] == 0
+        used = play(runner).usage
+    assert sum(each.calls for each in found) == pytest.approx(used.calls, rel=0.15)
+    assert sum(each.input_tokens for each in found) == pytest.approx(used.input_tokens, rel=0.15)
+    assert sum(each.output_tokens for each in found) == pytest.approx(used.output_tokens, rel=0.15)
+    assert sum(each.dollars or 0.0 for each in found) == pytest.approx(used.dollars, rel=0.15)
+
+
+def test_attacks_count_with_the_models_in_them() -> None:
+    models = SharedModels()
+    setting = Setting(rules=Rules(years=1, message_rounds=1), simultaneous=True)
+
+    def play(runner: Runner) -> Any:
+        return run_exploitability("dove", 2, setting, runner, deviator="lm:scripted/stub", coalitions="singles")
+
+    games = Runner(models=models).peek(play)
+    (found,) = estimate(games, len(games), models)
+    asking = sum(game.asks_language_models for game in games)
+    assert 9 * asking <= found.calls <= 15 * asking  # of one seat; retreats are asked, too
+    assert estimate([game for game in games if not game.asks_language_models], 5, models) == []
+
+
+def test_a_command_says_it_before_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--years", "1", "--message-rounds", "1", "--games", "2", "--simultaneous"]
+    said = CliRunner().invoke(app, ["self-play", "lm:scripted/stub", *options])
+    assert said.exit_code == 0
+    assert "before the first of up to 2 games" in said.output
+    assert "rehearsal" in said.output
