@@ -19,7 +19,7 @@ from evaluation.checks import EvaluationError
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.measures.coalitions import COALITIONS
-from evaluation.measures.lm_usage import estimate_table, spent
+from evaluation.measures.lm_usage import spent
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH, GameStore
@@ -265,7 +265,7 @@ def _can_ask(policies: Iterable[Spec], runner: Runner, models: SharedModels) -> 
 def _tell_costs(calls: Sequence[Callable[[Runner], Any]], runner: Runner, total: int) -> None:
     """Print the estimated usage of each language model on stderr, before the first game."""
     from agents.lm.errors import PromptError
-    from evaluation.experiments.cost_estimate import estimate
+    from evaluation.experiments.cost_estimate import estimate, estimate_table
 
     games = [spec for call in calls for spec in runner.peek(call)]
     try:

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
@@ -113,3 +116,28 @@ def estimate(games: Sequence[GameSpec], total: int, models: SharedModels) -> lis
         for model, usage in usage_by_part([(record, parts)]).get("", {}).items():
             shares.setdefault(model, []).append((scale * len(alike), usage))
     return [Estimate.of(model, shares[model]) for model in sorted(shares)]
+
+
+def estimate_table(estimates: Sequence[Estimate], games: int) -> Table:
+    """The estimated usage before the first game, in columns like those of `usage_table`.
+
+    Args:
+        estimates: one for each model.
+        games: the maximum number of games of the run.
+    """
+    replies = sum(each.output_tokens for each in estimates) / max(1.0, sum(each.calls for each in estimates))
+    caption = (
+        f"Estimated by a rehearsal with invented replies of {replies:.0f} tokens, four characters a token, no "
+        "thinking, the system prompt from the provider's cache. Stored games and cached replies cost nothing."
+    )
+    title = f"Language models, before the first of up to {games:,} games"
+    table = Table(title=Text(title), caption=Text(caption), title_justify="left", caption_justify="left")
+    table.add_column("model", overflow="fold")
+    for name in ("calls", "input tokens", "cached", "output tokens", "list price"):
+        table.add_column(name, justify="right")
+    for each in estimates:
+        dollars = "unknown" if each.dollars is None else f"${each.dollars:.2f}"
+        share = f"{each.cached_tokens / each.input_tokens:.0%}" if each.input_tokens else "-"
+        counts = (f"{each.calls:,.0f}", f"{each.input_tokens:,.0f}", share, f"{each.output_tokens:,.0f}", dollars)
+        table.add_row(*map(Text, (each.model, *counts)))
+    return table

@@ -15,7 +15,6 @@ from agents.lm.player.transcript import without_texts as bare_reply
 
 if TYPE_CHECKING:
     from agents.lm.models import Usage
-    from evaluation.experiments.cost_estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -302,31 +301,6 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
         counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items(), *left_out)
         wrong = ", ".join(f"{kind} {number}" for kind, number in counted)
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))
-    return table
-
-
-def estimate_table(estimates: Sequence[Estimate], games: int) -> Table:
-    """The estimated usage before the first game, in columns like those of `usage_table`.
-
-    Args:
-        estimates: one for each model.
-        games: the maximum number of games of the run.
-    """
-    replies = sum(each.output_tokens for each in estimates) / max(1.0, sum(each.calls for each in estimates))
-    caption = (
-        f"Estimated by a rehearsal with invented replies of {replies:.0f} tokens, four characters a token, no "
-        "thinking, the system prompt from the provider's cache. Stored games and cached replies cost nothing."
-    )
-    title = f"Language models, before the first of up to {games:,} games"
-    table = Table(title=Text(title), caption=Text(caption), title_justify="left", caption_justify="left")
-    table.add_column("model", overflow="fold")
-    for name in ("calls", "input tokens", "cached", "output tokens", "list price"):
-        table.add_column(name, justify="right")
-    for each in estimates:
-        dollars = "unknown" if each.dollars is None else f"${each.dollars:.2f}"
-        share = f"{each.cached_tokens / each.input_tokens:.0%}" if each.input_tokens else "-"
-        counts = (f"{each.calls:,.0f}", f"{each.input_tokens:,.0f}", share, f"{each.output_tokens:,.0f}", dollars)
-        table.add_row(*map(Text, (each.model, *counts)))
     return table
 
 
