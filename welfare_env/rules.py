@@ -17,7 +17,8 @@ rule that changes what orders do, or a policy or prompt of ours that says otherw
 VARIANTS = ("welfare", "standard")
 PRESSES = (None, "tokens", "text")
 SCORINGS = {"welfare": ("welfare",), "standard": ("sum-of-squares", "draw-size", "concave")}
-LATER_RULES = ("build_and_disband",)
+LATER_RULES = {"build_and_disband": False, "adjudication": "rulebook"}
+ADJUDICATIONS = ("rulebook", "package")
 MAX_YEARS = 1000
 MAX_MESSAGE_ROUNDS = 100
 MAX_WEIGHT = 1000
@@ -46,6 +47,9 @@ class Rules:
             end of every retreat phase. Raises totals whenever there are retreats. Off in the paper's text and here.
         build_and_disband: compatibility with the same experiments: a power may build and disband in one Winter. It may
             build as many units as if it disbanded none.
+        adjudication: ``"rulebook"`` (the DATC with its author's preferences, under the edition of 2000) or
+            ``"package"``: compatibility with the same experiments, which ran on the `diplomacy` package; it decides
+            some positions otherwise (docs/differences.md lists them).
         mediator: an additional player without units who only sends messages, and whose reward is the sum of all gains.
 
     Raises:
@@ -63,10 +67,12 @@ class Rules:
     retreat_welfare: bool = False
     mediator: bool = False
     build_and_disband: bool = False
+    adjudication: str = "rulebook"
 
     def __post_init__(self) -> None:
         checks.choice("variant", self.variant, VARIANTS)
         checks.choice("press", self.press, PRESSES)
+        checks.choice("adjudication", self.adjudication, ADJUDICATIONS)
         for name, low, high in (("years", 1, MAX_YEARS), ("message_rounds", 0, MAX_MESSAGE_ROUNDS)):
             object.__setattr__(self, name, checks.whole(name, getattr(self, name), low, high))
         for name in ("transfers", "overmilitarise", "retreat_welfare", "mediator", "build_and_disband"):
@@ -107,7 +113,7 @@ class Rules:
         """The rules of the program that produced the paper's figures, for comparisons (see docs/differences.md).
 
         They differ from the paper's text in two points: welfare points are also gained after retreats, and a power may
-        build and disband in one Winter.
+        build and disband in one Winter. And the `diplomacy` package adjudicates, not the rulebook.
 
         Args:
             options: any of the attributes, e.g. ``years=5``.
@@ -115,7 +121,8 @@ class Rules:
         Raises:
             RulesError: as for `Rules`.
         """
-        return cls(**({"retreat_welfare": True, "build_and_disband": True} | options))
+        published: dict[str, Any] = {"retreat_welfare": True, "build_and_disband": True, "adjudication": "package"}
+        return cls(**(published | options))
 
     @property
     def is_welfare(self) -> bool:
@@ -143,7 +150,9 @@ class Rules:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types. Newer rules are written only if enabled, so older files stay unchanged."""
-        values = {name: value for name, value in asdict(self).items() if name not in LATER_RULES or value}
+        values = {
+            name: value for name, value in asdict(self).items() if name not in LATER_RULES or value != LATER_RULES[name]
+        }
         return values | {"progressive": None if self.progressive is None else list(self.progressive)}
 
     @classmethod

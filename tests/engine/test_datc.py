@@ -22,7 +22,7 @@ from welfare_env.engine.fast import Scratch, rules_array
 from welfare_env.engine.tables import tables_of
 from welfare_env.game.position import Position
 
-RULES = Rules("standard", press=None)
+RULES = Rules("standard", press=None, adjudication="package")
 ORDER = re.compile(r"(?P<verb>[HSC-])( ?(?P<other>[AF] \S+))?( ?-? ?(?P<dest>\S+?))?(?P<via> VIA)?( H)?")
 
 

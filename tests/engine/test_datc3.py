@@ -23,7 +23,7 @@ PACKAGE = {
     ),
     "with VIA, but without a convoy, the army takes the land route": ["6.G.8"],
 }
-DISAGREEING = {"fast": PACKAGE, "reference": PACKAGE}
+DISAGREEING: dict[str, dict[str, list[str]]] = {"fast": {}, "reference": PACKAGE}
 RULES = Rules("standard", press=None)
 VERBS = {"-": "moves to", "S": "supports", "C": "convoys", "H": "holds", "D": "disbands", "VIA": "via convoy"}
 COASTS = {"NC": "north coast", "SC": "south coast", "EC": "east coast"}
@@ -150,10 +150,7 @@ def test_the_datc_has_164_cases() -> None:
 
 def test_the_page_of_differences_names_what_disagrees() -> None:
     page = (Path(__file__).parents[2] / "docs" / "differences.md").read_text(encoding="utf-8")
-    fast, reference = ({case for cases in causes.values() for case in cases} for causes in DISAGREEING.values())
-    not_yet, _, rest = page.partition("Not yet so here")[2].partition(";")
-    assert set(re.findall(r"6\.\w\.\d+", not_yet)) == fast
-    assert reference <= set(re.findall(r"6\.\w\.\d+", rest or page))
+    assert {case for cases in PACKAGE.values() for case in cases} <= set(re.findall(r"6\.\w\.\d+", page))
 
 
 def test_orders_in_words() -> None:

@@ -1,4 +1,5 @@
-"""Whole random games, one a variant and one with tokens, as text: compared with the files under tests/golden.
+"""Whole random games as text, compared with the files under tests/golden: one a variant, one with tokens, and one by
+the rulebook where the package decides otherwise.
 
 ``pytest tests/welfare_env/test_playthrough.py --update-golden`` writes the files anew.
 """
@@ -16,9 +17,11 @@ from welfare_env.engine.engines import ENGINES
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 GAMES = {
     "welfare": Rules(years=5, press=None),
-    "standard": Rules(variant="standard", years=5, press=None),
-    "tokens": Rules(years=1, press="tokens", message_rounds=2, mediator=True),
+    "standard": Rules(variant="standard", years=5, press=None, adjudication="package"),
+    "tokens": Rules(years=1, press="tokens", message_rounds=2, mediator=True, adjudication="package"),
+    "rulebook": Rules(variant="standard", years=2, press=None),
 }
+PLAYED = [(name, engine) for name in GAMES for engine in sorted(ENGINES) if (name, engine) != ("rulebook", "reference")]
 
 
 def lines_of(record: PhaseRecord, powers: tuple[str, ...], has_points: bool) -> Iterable[str]:
@@ -70,8 +73,7 @@ def talk_on(rules: Rules, engine: str, rng: np.random.Generator) -> Game:
     return env.unwrapped.game
 
 
-@pytest.mark.parametrize("engine", sorted(ENGINES))
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(("name", "engine"), PLAYED)
 def test_playthrough(name: str, engine: str, play_on: Callable[..., Game], request: pytest.FixtureRequest) -> None:
     rules, rng = GAMES[name], np.random.default_rng(2024)
     game = talk_on(rules, engine, rng) if rules.has_tokens else play_on(Game("standard", rules, engine), rng)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import diplomacy
@@ -16,7 +17,7 @@ from welfare_env import Game, Rules, load_board
 from welfare_env.engine.engines import ENGINES, make_engine
 
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
-RULES = Rules(variant="standard", years=6, press=None)
+RULES = Rules(variant="standard", years=6, press=None, adjudication="package")
 OTHER_MAPS = [
     "ancmed_age_of_empires",  # units may be built in every center
     "colonial",
@@ -126,7 +127,7 @@ def test_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Draw
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
 def test_crowded_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 40)
-    game = play_all(map_name, Rules("standard", years=3, press=None), seed, draw_orders, start)
+    game = play_all(map_name, replace(RULES, years=3), seed, draw_orders, start)
     assert any(record.phase.endswith("R") for record in game.history)
 
 
@@ -135,7 +136,7 @@ def test_crowded_game_is_the_packages(map_name: str, seed: int, draw_orders: Dra
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
 def test_long_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 50)
-    play_all(map_name, Rules("standard", years=25, press=None), seed, draw_orders, start)
+    play_all(map_name, replace(RULES, years=25), seed, draw_orders, start)
 
 
 @pytest.mark.slow

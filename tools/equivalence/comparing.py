@@ -1,19 +1,23 @@
-"""Compares the fast engine with the reference after every phase: `python -m tools.equivalence`.
+"""Compares the fast engine after every phase: `python -m tools.equivalence`.
 
-It compares units and their order, dislodged units and their retreats, owners, welfare points, influence, winner, legal
-orders with their slots and powers, and the result of every order. A mismatch is printed as code that reproduces it,
-reduced to the necessary units, and the exit status is 1.
+With the package's rulings (`Rules(adjudication="package")`) it must equal the reference engine: units and their order,
+dislodged units and their retreats, owners, welfare points, influence, winner, legal orders with their slots and powers,
+and the result of every order. With the rulebook's it must equal `rulebook.Resolution`: who moves, who is dislodged, and
+where to they may retreat. No phase is left out; those in which package and rulebook differ are counted, and games go on
+as by the rulebook. A mismatch is printed as code that reproduces it, reduced to the necessary units, and the exit
+status is 1.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,10 +29,11 @@ from rich.table import Table
 from tools.equivalence.cases import varied
 from tools.equivalence.convoys import disrupted
 from tools.equivalence.lively import Chooser, Orders, crowded, dumbbot, lively, uniform
+from tools.equivalence.rulebook import Resolution, read
 from tools.equivalence.situations import situations
 from welfare_env import Board, Rules, load_board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RESULTS, Engine, Legal, State
+from welfare_env.engine import ADJUSTMENTS, FLAG, MOVEMENT, RESULTS, Engine, Legal, State
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
@@ -123,22 +128,49 @@ def step_differences(board: Board, engines: Sequence[Engine], state: State, orde
     return found
 
 
+def rulebook_differences(engine: Engine, state: State, orders: Orders) -> list[str]:
+    """The differences between an engine's outcome of a movement phase and the rulebook's."""
+    board = engine.board
+    after, flags = engine.step(state, orders)
+    units = read(board, state, orders)
+    right = Resolution(board, units)
+    stand = {
+        f"{unit.power} {unit.piece[0]} {right.moved.get(place, unit.piece[2:])}"
+        for place, unit in units.items()
+        if place not in right.dislodged
+    }
+    ours = {f"{power} {board.pieces[piece]}" for power, piece in after.units.tolist()}
+    listed = {
+        board.pieces[piece][2:5]: {board.locations[place] for place in places if place >= 0}
+        for (_, piece), places in zip(after.dislodged.tolist(), after.retreats.tolist(), strict=True)
+    }
+    found = [f"units: fast {sorted(ours - stand)}, rulebook {sorted(stand - ours)}"] if ours != stand else []
+    if listed != (retreats := {place: places for place, places in right.retreats.items() if places}):
+        found.append(f"retreats: fast {listed}, rulebook {retreats}")
+    for (_, piece), mine in zip(state.units.tolist(), flags.tolist(), strict=True):
+        place = board.pieces[piece][2:5]
+        if bool(mine & FLAG["dislodged"]) != (place in right.dislodged) or (mine and place in right.moved):
+            found.append(f"result of {board.pieces[piece]}: fast {words(mine)}")
+    return found
+
+
 def words(flags: int) -> list[str]:
     """Result flags in the package's terms."""
     return [word for bit, word in enumerate(RESULTS) if flags >> bit & 1] or ["ok"]
 
 
 class Duel:
-    """One game in both engines, each of which continues from its own state.
+    """One game in both engines, each of which continues from its own state, and by the rulebook.
 
-    After a mismatch both continue from the reference's position.
+    After a mismatch both continue from the reference's position, and from the rulebook's where the package differs.
     """
 
     def __init__(self, board: Board, rules: Rules, tally: Tally) -> None:
         self.board = board
-        self.rules = rules
+        self.rules = replace(rules, adjudication="package")
         self.tally = tally
-        self.engines = make_engine("fast", board, rules), make_engine("reference", board, rules)
+        self.engines = make_engine("fast", board, self.rules), make_engine("reference", board, self.rules)
+        self.rulebook = make_engine("fast", board, replace(rules, adjudication="rulebook"))
 
     def play(self, state: State, choose: Chooser, rng: np.random.Generator) -> None:
         """Play from a position to the end, comparing after every phase."""
@@ -155,12 +187,32 @@ class Duel:
             if not ours.same_as(after) or not np.array_equal(our_flags, flags):
                 self._note(theirs, orders, state_differences(ours, after) or ["results"])
                 ours = after
-            theirs = after
+            theirs, ours = self._by_the_rulebook(theirs, orders, ours, after, flags)
+
+    def _by_the_rulebook(
+        self, state: State, orders: Orders, ours: State, after: State, flags: np.ndarray
+    ) -> tuple[State, State]:
+        """Compare with the rulebook; the positions from which reference and fast engine go on."""
+        if state.phase_type == MOVEMENT and (found := rulebook_differences(self.rulebook, state, orders)):
+            self._mismatch(state, orders, found, lambda *smaller: rulebook_differences(self.rulebook, *smaller))
+        ruled, ruled_flags = self.rulebook.step(state, orders)
+        if not np.array_equal(ruled_flags, flags):
+            self.tally.counts["phases with another result by the rulebook"] += 1
+        if ruled.same_as(after):
+            return after, ours
+        self.tally.counts["phases with another position by the rulebook"] += 1
+        if state.phase_type != MOVEMENT:
+            self._note(state, orders, ["the rulebook differs in a phase without moves"])
+        return ruled, ruled
 
     def _note(self, state: State, orders: Orders, found: list[str]) -> None:
         if found:
-            self.tally.counts["mismatches"] += 1
-            self.tally.mismatches.append(report(self.board, self.rules, self.engines, state, orders, found))
+            differs = functools.partial(step_differences if orders else list_differences, self.board, self.engines)
+            self._mismatch(state, orders, found, differs)
+
+    def _mismatch(self, state: State, orders: Orders, found: list[str], differs: Differs) -> None:
+        self.tally.counts["mismatches"] += 1
+        self.tally.mismatches.append(report(self.board, self.rules, self.engines[1], state, orders, found, differs))
 
     def _count(self, state: State, legal: Legal, orders: Orders, flags: np.ndarray, after: State) -> None:
         given = np.concatenate(orders)
@@ -172,20 +224,32 @@ class Duel:
             self.tally.became.update((kind, word) for word in words(result.get(piece, 0)))
 
 
+Differs = Callable[[State, Orders], list[str]]
+
+
+def list_differences(board: Board, engines: Sequence[Engine], state: State, _: Orders) -> list[str]:
+    """The differences between the engines' legal orders."""
+    return legal_differences(board, *(engine.legal(state) for engine in engines))
+
+
 def report(
-    board: Board, rules: Rules, engines: Sequence[Engine], state: State, orders: Orders, found: Sequence[str]
+    board: Board,
+    rules: Rules,
+    engine: Engine,
+    state: State,
+    orders: Orders,
+    found: Sequence[str],
+    differs: Differs,
 ) -> str:
     """A program that reproduces a mismatch."""
     if state.phase_type == MOVEMENT:
-        state, orders = shrink(board, engines, state, orders)
-    legal = (engine.legal(state) for engine in engines)
-    again = step_differences(board, engines, state, orders) if orders else legal_differences(board, *legal)
-    position = Position(engines[1], state)
+        state, orders = shrink(engine, state, orders, differs)
+    position = Position(engine, state)
     given = {
         power: [board.orders.texts[n] for n in numbers] for power, numbers in zip(board.powers, orders, strict=False)
     }
     lines = [
-        *(f"# {line}" for line in (again or found)),
+        *(f"# {line}" for line in (differs(state, orders) or found)),
         "from welfare_env import Game, Rules",
         'for engine in ("fast", "reference"):',
         f"    game = Game.from_position({position.phase!r}, units={_full(position.units)},",
@@ -206,19 +270,16 @@ def _full(by_power: Any) -> dict[str, Any]:
     return {power: dict(some) if hasattr(some, "items") else list(some) for power, some in by_power.items() if some}
 
 
-def shrink(board: Board, engines: Sequence[Engine], state: State, orders: Orders) -> tuple[State, Orders]:
-    """Remove units as long as the engines still differ."""
+def shrink(engine: Engine, state: State, orders: Orders, differs: Differs) -> tuple[State, Orders]:
+    """Remove units as long as the outcomes still differ."""
     shrunk = True
     while shrunk:
         shrunk = False
         for unit in range(len(state.units)):
             smaller = state.replaced(units=np.delete(state.units, unit, axis=0))
-            legal = engines[1].legal(smaller)
+            legal = engine.legal(smaller)
             fewer = [numbers[np.isin(numbers, legal.orders)] for numbers in orders]
-            differs = legal_differences(board, engines[0].legal(smaller), legal)
-            if orders:
-                differs = step_differences(board, engines, smaller, fewer)
-            if differs:
+            if differs(smaller, fewer):
                 state, orders, shrunk = smaller, fewer, True
                 break
     return state, orders
@@ -318,7 +379,7 @@ def main(
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="A fiftieth of everything: about a minute.")] = False,
 ) -> None:
-    """Compare the fast engine with the reference after every phase; exit with 1 on a mismatch."""
+    """Compare the fast engine with the package and the rulebook after every phase; exit with 1 on a mismatch."""
     numbers = [max(1, number // 50) if quick else number for number in (games, positions, others, dumbbots)]
     begins = tuple(suite or [""])
     chosen = [each for each in suites(*numbers) if each.name.startswith(begins) and each.games]

@@ -27,6 +27,7 @@ def rules_array(board: Board, rules: Rules) -> np.ndarray:
     numbers[t.RETREAT_WELFARE] = rules.retreat_welfare
     numbers[t.BUILD_AND_DISBAND] = rules.build_and_disband
     numbers[t.BUILD_ANYWHERE] = board.build_anywhere
+    numbers[t.RULEBOOK] = rules.adjudication == "rulebook"
     numbers[t.PROGRESSIVE :] = [rules.weight(year) for year in range(rules.years)]
     return numbers
 

@@ -182,8 +182,9 @@ HEADER = 128
     RETREAT_WELFARE,
     BUILD_AND_DISBAND,
     BUILD_ANYWHERE,
+    RULEBOOK,
     PROGRESSIVE,
-) = range(9)
+) = range(10)
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,7 +52,7 @@ def position_state(
         year=year,
         units=standing,
         dislodged=waiting,
-        retreats=_options(board, dislodged),
+        retreats=_options(board, dislodged, standing if engine.rules.adjudication == "rulebook" else standing[:0]),
         owners=_owners(board, centers),
         welfare=_welfare(board, welfare),
         influence=influence,
@@ -91,14 +91,17 @@ def _rows(board: Board, units: Mapping[str, Iterable[str]], what: str) -> np.nda
     return np.array(rows, np.int16).reshape(-1, 2)
 
 
-def _options(board: Board, dislodged: Mapping[str, Mapping[str, Sequence[str]]]) -> np.ndarray:
-    """int16 [dislodged, options], padded with -1."""
+def _options(board: Board, dislodged: Mapping[str, Mapping[str, Sequence[str]]], standing: np.ndarray) -> np.ndarray:
+    """int16 [dislodged, options], padded with -1; none of them occupied by a unit of `standing`."""
+    occupied = {board.provinces[province] for province in board.piece_province[standing[:, 1]]}
     named = [(unit, places) for power in board.powers for unit, places in dislodged.get(power, {}).items()]
     padded = np.full((len(named), max((len(places) for _, places in named), default=0)), -1, np.int16)
     for row, (unit, places) in zip(padded, named, strict=True):
         if len(set(places)) < len(places) or not set(places) <= set(board.moves[unit]):
             near = ", ".join(board.moves[unit])
             raise PositionError(f"retreats of {unit} are {quoted(places)}: name some of {near}, each once")
+        if taken := [place for place in places if place[:3] in occupied]:
+            raise PositionError(f"retreats of {unit} are {quoted(places)}: {', '.join(taken)} is occupied")
         row[: len(places)] = [board.location_index[place] for place in places]
     return padded
 

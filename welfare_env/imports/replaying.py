@@ -25,14 +25,26 @@ from welfare_env.rules import Rules
 def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
     """Replay a game, comparing every position with the file's.
 
+    Games of other programs than webDiplomacy are replayed by the `diplomacy` package's rulings (`Rules.adjudication`)
+    if they do not follow from the rulebook's: it writes the same form as dipcc, and AI_Diplomacy plays on it.
+
     Args:
         until: stop when this is the current phase; None for the whole game.
 
     Raises:
         RecordError: the file's positions do not follow from its orders by our rules, or `until` is not in the file.
     """
+    try:
+        return _replayed(foreign, until, "rulebook")
+    except RecordError:
+        if foreign.program == "webDiplomacy":
+            raise
+        return _replayed(foreign, until, "package")
+
+
+def _replayed(foreign: ForeignGame, until: str | None, adjudication: str) -> ImportedGame:
     phases = _chosen(foreign.phases, until)
-    replay = _Replay(_opening(foreign, phases))
+    replay = _Replay(_opening(foreign, phases, adjudication))
     for number, phase in enumerate(phases):
         try:
             replay.read(phase)
@@ -57,7 +69,7 @@ def _chosen(phases: Sequence[ForeignPhase], until: str | None) -> Sequence[Forei
     return phases[: names.index(until) + 1]
 
 
-def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase]) -> Game:
+def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase], adjudication: str) -> Game:
     """The game at the first phase: standard rules, until the file's last year, press if there are messages."""
     first, last = phases[0], [phase for phase in phases if phase.name][-1]
     if first.name[-1] == RETREATS:
@@ -65,7 +77,8 @@ def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase]) -> Game:
     is_spoken = any(phase.messages for phase in phases)
     years = int(last.name[1:5]) - load_board(foreign.map_name).first_year + 1
     try:
-        rules = Rules(variant="standard", years=years, press="text" if is_spoken else None, message_rounds=1)
+        press = "text" if is_spoken else None
+        rules = Rules("standard", years=years, press=press, message_rounds=1, adjudication=adjudication)
         board = foreign.map_name
         return Game.from_position(first.name, first.units, first.centers or {}, rules=rules, map_name=board)
     except WelfareEnvError as error:
@@ -175,14 +188,16 @@ class _Replay:
             if is_skipped or self.game.is_done:
                 self.notes["orders left out (in a phase that the game skips, or after the end)"] += len(texts)
             else:
-                void = self.game.submit(power, self._without_idle_convoys(power, texts), strict=False)
+                if self.game.rules.adjudication == "rulebook":
+                    texts = self._without_idle_convoys(power, texts)
+                void = self.game.submit(power, texts, strict=False)
                 what = "orders that are illegal by our rules; the replay shows them as void, with reasons"
                 self.notes[what] += len(void)
 
     def _without_idle_convoys(self, power: str, orders: Sequence[str]) -> list[str]:
-        """Orders as these programs execute them: an army that can walk does, unless its order says VIA.
+        """Orders as webDiplomacy and dipcc execute them: an army that can walk does, unless its order says VIA.
 
-        By our rules it would take a convoy by a fleet of its own power (DATC 6.G), so that fleet holds.
+        By the rulebook it would take a convoy by a fleet of its own power (DATC 6.G), so that fleet holds.
         """
         moves = {text.partition(" C ")[2] for text in orders} & {*orders}
         legal = self.game.legal_orders(power) if moves else {}

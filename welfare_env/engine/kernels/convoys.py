@@ -8,6 +8,7 @@ from welfare_env.engine.kernels.combat_table import strengths, unit_of
 from welfare_env.engine.kernels.state_rows import (
     BY_SEA,
     CONVOYS,
+    CUT,
     DISRUPTED,
     HAS_CUT,
     HOLDS,
@@ -23,7 +24,7 @@ from welfare_env.engine.tables import *
 
 
 @kernel
-def find_routes(T, M, s, w, b, movers, carriers):
+def find_routes(T, M, R, s, w, b, movers, carriers):
     """Step 1A: find the moves that have a convoy route, and mark convoy orders that are on no route.
 
     Returns whether any move has a route.
@@ -49,7 +50,7 @@ def find_routes(T, M, s, w, b, movers, carriers):
                     own |= np.int64(1) << w[W_SEA, v]
         start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
         if helping and start >= 0 and end >= 0:
-            used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
+            used = _list_paths(T, M, R, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
         if used and T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] >= 0:  # a port: the route's end counts as part of it
             used |= np.int64(1) << T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]]
         for i in range(carriers if helping else 0):
@@ -63,9 +64,10 @@ def find_routes(T, M, s, w, b, movers, carriers):
             w[W_CUTTER, u] = BY_SEA
             found = True
         else:
-            w[W_VIA, u] = 0
-            if not adjacent:
+            # An army that was to go by convoy does not walk instead (DATC 6.G.8); in the package it does.
+            if not adjacent or (R[RULEBOOK] and w[W_VIA, u]):
                 w[W_RESULT, u] |= NO_CONVOY
+            w[W_VIA, u] = 0
     return found
 
 
@@ -76,11 +78,13 @@ def _carries(w, v, u):
 
 
 @kernel
-def _list_paths(T, M, s, w, b, u, pair, helping, own, present, adjacent):
+def _list_paths(T, M, R, s, w, b, u, pair, helping, own, present, adjacent):
     """List the routes that consist of helping fleets, in b[N_LOCATIONS + u]; W_PATHS is their number.
 
     MAX_PATHS is the number of all routes of the pair. Without VIA, an army that could walk goes by sea only if a fleet
-    of its own power helps and is on a route of fleets that are present. Returns the mask of the fleets on any route.
+    of its own power helps and is on a route of fleets that are present; this says as much as VIA (edition of 2000: "the
+    convoy is used, the land route is disregarded"). In the package such an army walks if its convoy is disrupted.
+    Returns the mask of the fleets on any route.
     """
     first, last = T[T[PAIR_START] + pair], T[T[PAIR_START] + pair + 1]
     if adjacent and not w[W_VIA, u]:
@@ -90,6 +94,7 @@ def _list_paths(T, M, s, w, b, u, pair, helping, own, present, adjacent):
             meant |= fleets & ~present == 0 and fleets & own != 0
         if not meant:
             return np.int64(0)
+        w[W_VIA, u] = R[RULEBOOK]
     used, n = np.int64(0), 0
     paths = T[N_LOCATIONS] + u
     for i in range(first, last):
@@ -115,11 +120,12 @@ def void_convoys(w, carriers):
 
 
 @kernel
-def _paradox_at(T, s, w, start, area, of_move):
+def _paradox_at(T, R, s, w, start, area, of_move):
     """Follow the chain of supports and convoys that begins in province `start`: does it reach a support of the fleet in
     `area` (or, with `of_move`, of a move to `area`)?
 
-    At most as many steps as units, so that a cyclic chain ends.
+    At most as many steps as units, so that a cyclic chain ends. A support that others have cut ends it; not in the
+    package.
     """
     u = w[W_OCCUPANT, start]
     location = -1
@@ -135,6 +141,8 @@ def _paradox_at(T, s, w, start, area, of_move):
         command = w[W_COMMAND, u]
         dest = w[W_TARGET_DEST, u]
         if command == SUPPORTS:
+            if R[RULEBOOK] and w[W_RESULT, u] & (CUT | VOID):
+                return False
             if of_move:
                 if dest >= 0 and dest == T[T[PROVINCE_LOCATION] + area]:
                     return True
@@ -149,8 +157,8 @@ def _paradox_at(T, s, w, start, area, of_move):
 
 
 @kernel
-def _remove_routes(T, M, w, b, u, f):
-    """Remove the routes over sea f from the list; as in the package, the route after a removed one is skipped."""
+def _remove_routes(T, M, R, w, b, u, f):
+    """Remove the routes over sea f from the list. The package skips the route after a removed one."""
     paths, n = T[N_LOCATIONS] + u, w[W_PATHS, u]
     ends_here = T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] == f  # a port; the package counts it as part of the route
     i = 0
@@ -159,12 +167,13 @@ def _remove_routes(T, M, w, b, u, f):
             for j in range(i, n - 1):
                 b[paths, j] = b[paths, j + 1]
             n -= 1
+            i -= R[RULEBOOK]
         i += 1
     w[W_PATHS, u] = n
 
 
 @kernel
-def _check_disruptions(T, M, s, w, b, final):
+def _check_disruptions(T, M, R, s, w, b, final):
     """Mark convoys that fail because one of their fleets would be dislodged and no paradox keeps it in place."""
     for u in range(s[UNITS]):
         if not w[W_CUTTER, u] & BY_SEA:
@@ -177,23 +186,26 @@ def _check_disruptions(T, M, s, w, b, final):
                 continue
             area = w[W_PROVINCE, v]
             best, many = w[W_BEST, area], w[W_MANY, area]
-            attacked, stands = False, False
+            stands = w[W_STRENGTH, v] == best
+            attacked = False
             e = w[W_HEAD, area]
             while e >= 0:
                 if w[W_ALIVE, e] and w[W_STRENGTH, e] == best:
                     strong = unit_of(T, e)
-                    attacked |= w[W_POWER, strong] != w[W_POWER, v]
-                    stands |= strong == v
+                    # Supports by the fleet's own power do not help to dislodge it; the package counts them here.
+                    real = best - w[W_NO_HELP, strong] if R[RULEBOOK] else best
+                    enough = real > w[W_SECOND, area] if many == 1 else real == best
+                    attacked |= enough and w[W_POWER, strong] != w[W_POWER, v]
                 e = w[W_NEXT, e]
             if not attacked:
                 continue
-            paradox = _paradox_at(T, s, w, end, area, NO)
+            paradox = _paradox_at(T, R, s, w, end, area, NO)
             if stands and not paradox:
                 continue
             if many >= 2 and not paradox and not _goes_for(w, guard, area):
                 continue
-            _remove_routes(T, M, w, b, u, T[T[PROVINCE_SEA] + area])
-            cuts_attack = adjacent and _paradox_at(T, s, w, end, area, YES)
+            _remove_routes(T, M, R, w, b, u, T[T[PROVINCE_SEA] + area])
+            cuts_attack = adjacent and _paradox_at(T, R, s, w, end, area, YES)
             if w[W_PATHS, u] == 0 and (cuts_attack or not adjacent or w[W_VIA, u]):
                 w[W_RESULT, u] = NO_CONVOY if final else MAYBE
             if final:
@@ -211,14 +223,14 @@ def _goes_for(w, u, area):
 
 
 @kernel
-def resolve_convoys(T, M, s, w, b):
+def resolve_convoys(T, M, R, s, w, b):
     """Steps 4 and 5: disrupt convoys and let convoyed attacks cut supports, until nothing changes."""
     # Every round but the last sets HAS_CUT for at least one more unit, so there are at most as many rounds as units.
     again = True
     while again:
         again = False
         strengths(T, s, w)
-        _check_disruptions(T, M, s, w, b, NO)
+        _check_disruptions(T, M, R, s, w, b, NO)
         for u in range(s[UNITS]):
             if w[W_CUTTER, u] & BY_SEA and w[W_RESULT, u] == 0 and not w[W_CUTTER, u] & HAS_CUT:
                 cut_support(T, M, s, w, b, u, NO)
@@ -226,7 +238,7 @@ def resolve_convoys(T, M, s, w, b):
                 again = True
         if again:
             continue
-        _check_disruptions(T, M, s, w, b, YES)
+        _check_disruptions(T, M, R, s, w, b, YES)
         for u in range(s[UNITS]):
             if not w[W_CUTTER, u] & BY_SEA:
                 continue

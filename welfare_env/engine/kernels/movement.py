@@ -26,35 +26,35 @@ from welfare_env.engine.tables import *
 
 
 @kernel
-def _adjudicate(T, M, s, w, b, movers, supporters, carriers):
+def _adjudicate(T, M, R, s, w, b, movers, supporters, carriers):
     """Resolve the orders that `read_orders` decoded: W_RESULT, W_LOST_FROM, and the combat table."""
-    by_sea = find_routes(T, M, s, w, b, movers, carriers)
+    by_sea = find_routes(T, M, R, s, w, b, movers, carriers)
     void_convoys(w, carriers)
-    count_supports(T, w, supporters)
+    count_supports(T, R, w, supporters)
     for i in range(movers):
         u = w[W_MOVERS, i]
         if w[W_RESULT, u] == 0:
             cut_support(T, M, s, w, b, u, YES)
     if by_sea:
-        resolve_convoys(T, M, s, w, b)
+        resolve_convoys(T, M, R, s, w, b)
     strengths(T, s, w)
     # Each round of the loop cuts a support, each round in `_bounce_all` bounces a unit, so both end.
     active = _list_active(w, np.int64(W_MOVERS), movers)
     cut = True
     while cut:
-        active = _bounce_all(T, s, w, active)
+        active = _bounce_all(T, R, s, w, active)
         cut = _cut_by_dislodgement(T, w, active)
     _dislodge(T, s, w, movers)
 
 
 @kernel
-def _bounce_all(T, s, w, active):
+def _bounce_all(T, R, s, w, active):
     """Repeat steps 6 to 8, always the first that bounces a unit, until none does. Returns the number of active movers.
 
     Before each step W_ACTIVE lists exactly the units that still move, so a unit bounces once and has one home entry.
     """
     while True:
-        if _bounce_swaps(T, s, w, active):
+        if _bounce_swaps(T, R, s, w, active):
             active = _list_active(w, np.int64(W_ACTIVE), active)
             continue
         left = _bounce_outgunned(T, w, active)
@@ -78,8 +78,11 @@ def _list_active(w, units, number):
 
 
 @kernel
-def _bounce_swaps(T, s, w, active):
-    """Step 6: bounce units that would swap places."""
+def _bounce_swaps(T, R, s, w, active):
+    """Step 6: bounce units that would swap places.
+
+    All supports defend in such a battle, also those that do not help to dislodge; the package leaves these out.
+    """
     bounced = False
     for i in range(active):
         u = w[W_ACTIVE, i]
@@ -93,9 +96,11 @@ def _bounce_swaps(T, s, w, active):
         mine = w[W_SUPPORT, u] - w[W_NO_HELP, u]
         his = w[W_SUPPORT, v] - w[W_NO_HELP, v]
         equal = w[W_POWER, u] == w[W_POWER, v] or w[W_SUPPORT, u] == w[W_SUPPORT, v]
-        if equal or mine <= his:
+        my_defense = w[W_SUPPORT, u] if R[RULEBOOK] else mine
+        his_defense = w[W_SUPPORT, v] if R[RULEBOOK] else his
+        if equal or mine <= his_defense:
             bounce(T, w, u)
-        if equal or his <= mine:
+        if equal or his <= my_defense:
             bounce(T, w, v)
         void_own_helpers(s, w, u)
         void_own_helpers(s, w, v)
@@ -217,12 +222,12 @@ def _dislodge(T, s, w, movers):
 
 
 @kernel
-def move_units(T, s, w, movers):
+def move_units(T, R, s, w, movers):
     """Remove dislodged units and carry out successful moves; moved units go last in their power, as in the package."""
     unit_power, unit_piece, piece_at, locations = T[UNIT_POWER], T[UNIT_PIECE], T[PIECE_AT], T[N_LOCATIONS]
     d = ZERO
     for u in range(s[UNITS]):
-        if w[W_LOST_FROM, u] >= 0 and list_retreats(T, s, w, u, d) > 0:
+        if w[W_LOST_FROM, u] >= 0 and list_retreats(T, R, s, w, u, d) > 0:
             s[T[LOST_POWER] + d] = s[unit_power + u]
             s[T[LOST_PIECE] + d] = s[unit_piece + u]
             d += 1
@@ -255,8 +260,8 @@ def step_movement(T, M, R, s, w, b, orders, first, last, flags):
     movers, supporters, carriers = read_orders(T, s, w, orders, first, last)
     if T[X_BACK] != T[X_REACH]:  # a board with ports
         drop_stranded_supports(T, M, s, w)
-    _adjudicate(T, M, s, w, b, movers, supporters, carriers)
+    _adjudicate(T, M, R, s, w, b, movers, supporters, carriers)
     for u in range(s[UNITS]):
         flags[u] = w[W_RESULT, u]
-    move_units(T, s, w, movers)
+    move_units(T, R, s, w, movers)
     after_movement(T, R, s, w)

@@ -10,17 +10,22 @@ from welfare_env.engine.tables import *
 
 
 @kernel
-def list_retreats(T, s, w, u, d):
-    """Write the retreat options of dislodged unit u to row d of the state: at most N_OPTIONS, its adjacent places."""
+def list_retreats(T, R, s, w, u, d):
+    """Write the retreat options of dislodged unit u to row d of the state: at most N_OPTIONS, its adjacent places.
+
+    They are empty, nobody bounced there, and the attacker did not come from there over land (DATC 6.H.11: by convoy it
+    may have). After an attack by convoy the package lists all adjacent places.
+    """
     piece = s[T[UNIT_PIECE] + u]
     origin = w[W_LOST_FROM, u]
     attacker = w[W_OCCUPANT, origin]
-    convoyed = by_convoy(w, attacker)  # then the package allows retreats to all adjacent places
+    convoyed = by_convoy(w, attacker)
+    everywhere = convoyed and not R[RULEBOOK]
     n = 0
     for i in range(T[T[MOVE_START] + piece], T[T[MOVE_START] + piece + 1]):
         l = T[T[MOVE_LOCATION] + i]
         p = T[T[LOCATION_PROVINCE] + l]
-        if convoyed or (p != origin and w[W_MANY, p] == 0):
+        if everywhere or ((convoyed or p != origin) and w[W_MANY, p] == 0):
             s[T[LOST_OPTION] + d * T[N_OPTIONS] + n] = l
             n += 1
     s[T[LOST_OPTIONS] + d] = n

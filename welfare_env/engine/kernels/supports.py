@@ -8,21 +8,21 @@ from welfare_env.engine.tables import *
 
 
 @kernel
-def _complete_coast(T, w, u, t):
-    """Give the support of a fleet's move the coast of that move: if the support names no coast, or is by a fleet.
+def _complete_coast(T, R, w, u, t):
+    """Give the support of a fleet's move the coast of that move, if the support names no coast (DATC 4.B.4).
 
-    This is the package's `_add_coasts` and `_expand_coast`.
+    The package does so for supports by fleets, too, if they name another coast (`_add_coasts`, `_expand_coast`).
     """
     dest = w[W_TARGET_DEST, u]
     if dest < 0 or w[W_TYPE, t] != 1 or w[W_COMMAND, t] != MOVES:
         return
-    by_fleet = w[W_TYPE, u] == 1
+    by_fleet = w[W_TYPE, u] == 1 and not R[RULEBOOK]
     if (by_fleet or T[T[LOCATION_COAST] + dest] == 0) and T[T[LOCATION_PROVINCE] + dest] == w[W_DEST_PROVINCE, t]:
         w[W_TARGET_DEST, u] = w[W_DEST, t]
 
 
 @kernel
-def count_supports(T, w, supporters):
+def count_supports(T, R, w, supporters):
     """Step 2: void supports that do not match the order of the supported unit, count the others."""
     for i in range(supporters):
         u = w[W_SUPPORTERS, i]
@@ -33,7 +33,7 @@ def count_supports(T, w, supporters):
             w[W_COMMAND, u] = HOLDS
             w[W_RESULT, u] |= VOID
             continue
-        _complete_coast(T, w, u, t)
+        _complete_coast(T, R, w, u, t)
         wanted = w[W_TARGET_DEST, u]
         moves = w[W_COMMAND, t] == MOVES
         if (w[W_DEST, t] if moves else -1) != wanted or (w[W_RESULT, t] & NO_CONVOY and w[W_TYPE, t] == 0):
@@ -41,7 +41,7 @@ def count_supports(T, w, supporters):
             continue
         w[W_SUPPORT, t] += 1
         # A support against the supporter's own unit does not help to dislodge it. The package ignores this with VIA.
-        if moves and not w[W_VIA, t]:
+        if moves and (R[RULEBOOK] or not w[W_VIA, t]):
             victim = w[W_OCCUPANT, w[W_DEST_PROVINCE, t]]
             if victim >= 0 and w[W_POWER, victim] == w[W_POWER, u]:
                 w[W_NO_HELP, t] += 1

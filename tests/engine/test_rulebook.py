@@ -1,0 +1,185 @@
+"""Where the rulebook decides otherwise than the `diplomacy` package, and retreats that are what they say."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tools.equivalence.lively import crowded, lively
+from welfare_env import Game, Rules, errors, load_board
+from welfare_env.engine import RETREATS
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+RULEBOOK = Rules("standard", press=None)
+PACKAGE = Rules("standard", press=None, adjudication="package")
+
+
+def play(orders: dict[str, str], rules: Rules = RULEBOOK) -> Game:
+    """A movement phase of these orders, separated by commas."""
+    given = {power: texts.split(", ") for power, texts in orders.items()}
+    units = {power: [" ".join(text.split()[:2]) for text in texts] for power, texts in given.items()}
+    game = Game.from_position("S1901M", units, {"TURKEY": ["CON"]}, rules=rules)
+    for power, texts in given.items():
+        game.submit(power, texts)
+    game.advance()
+    return game
+
+
+def results(game: Game, unit: str) -> list[str]:
+    return list(game.history[-1].results[unit])
+
+
+LON_BEL = {"ENGLAND": "A LON - BEL VIA, F NTH C A LON - BEL, F ENG S A LON - BEL"}
+
+
+def test_after_a_convoyed_attack_retreats_are_adjacent_and_empty() -> None:
+    orders = LON_BEL | {"FRANCE": "A BEL H", "GERMANY": "A HOL H"}
+    assert play(orders).dislodged["FRANCE"] == {"A BEL": ("BUR", "PIC", "RUH")}
+    assert play(orders, PACKAGE).dislodged["FRANCE"] == {"A BEL": ("BUR", "HOL", "PIC", "RUH")}
+
+
+def test_a_province_left_empty_by_a_stand_off_is_closed() -> None:
+    contested = {"FRANCE": "A BEL H, A PAR - BUR", "GERMANY": "A MUN - BUR"}
+    assert play(LON_BEL | contested).dislodged["FRANCE"] == {"A BEL": ("HOL", "PIC", "RUH")}
+
+
+def test_the_attackers_origin_is_open_only_after_a_convoy() -> None:
+    """DATC 6.H.11: the army went another way."""
+    by_sea = {
+        "FRANCE": "A GAS - MAR VIA, A BUR S A GAS - MAR, F MAO C A GAS - MAR, F WES C A GAS - MAR, F LYO C A GAS - MAR"
+    }
+    assert "GAS" in play(by_sea | {"ITALY": "A MAR H"}).dislodged["ITALY"]["A MAR"]
+    by_land = {"FRANCE": "A GAS - MAR, A BUR S A GAS - MAR"}
+    assert "GAS" not in play(by_land | {"ITALY": "A MAR H"}).dislodged["ITALY"]["A MAR"]
+
+
+def test_a_unit_with_closed_retreats_only_is_disbanded_at_once() -> None:
+    """DATC 6.F.21: no phase follows in which nothing can be ordered."""
+    orders = LON_BEL | {"FRANCE": "A BEL H, A BUR H, A PIC H", "GERMANY": "A HOL H, A RUH H"}
+    game = play(orders)
+    assert game.phase == "F1901M"
+    assert results(game, "A BEL") == ["dislodged"]
+
+
+def test_an_occupied_retreat_cannot_be_given() -> None:
+    lost = {"FRANCE": {"A BEL": ["HOL", "PIC"]}}
+    with pytest.raises(errors.PositionError, match="HOL"):
+        Game.from_position("S1901R", {"GERMANY": ["A HOL", "A BEL"]}, {}, dislodged=lost, rules=RULEBOOK)
+
+
+def coast_pairs(kind: str) -> list[tuple[str, str, str, str]]:
+    """(supporting unit, fleet, the coast it moves to, the other coast that the support names), enumerated."""
+    board = load_board()
+    return [
+        (helper, fleet, coast, other)
+        for fleet in board.pieces
+        if fleet[0] == "F"
+        for coast, other in itertools.permutations([place for place in board.moves[fleet] if "/" in place], 2)
+        if coast[:3] == other[:3]
+        for helper in board.pieces
+        if helper[0] == kind
+        and helper[2:5] not in (fleet[2:5], coast[:3])
+        and f"{helper} S {fleet} - {other}" in board.orders.index
+    ]
+
+
+@pytest.mark.parametrize(("kind", "number"), [("A", 16), ("F", 28)])
+def test_a_support_that_names_the_wrong_coast_is_void(kind: str, number: int) -> None:
+    """DATC 6.B.9 and 4.B.4; one that names no coast is good (6.B.7)."""
+    pairs = coast_pairs(kind)
+    assert len(pairs) == number
+    for helper, fleet, coast, other in pairs:
+        for named, result in ((coast, []), (coast[:3], []), (other, ["void"])):
+            game = play({"FRANCE": f"{fleet} - {coast}, {helper} S {fleet} - {named}"})
+            assert results(game, helper) == result, (helper, fleet, coast, named)
+
+
+def test_an_army_that_a_fleet_of_its_power_convoys_goes_by_sea() -> None:
+    """Edition of 2000: the convoy is used, the land route disregarded; so a lost fleet stops the army."""
+    orders = {"ITALY": "A NAP - ROM, F TYS C A NAP - ROM"}
+    assert "A ROM" in play(orders).units["ITALY"]
+    sunk = orders | {"FRANCE": "F WES - TYS, F LYO S F WES - TYS"}
+    assert results(play(sunk), "A NAP") == ["no convoy"]
+    assert results(play(sunk, PACKAGE), "A NAP") == []
+
+
+def test_a_foreign_fleet_does_not_carry_an_army_that_can_walk() -> None:
+    """DATC 6.G.2: kidnapping."""
+    orders = {"ENGLAND": "A NWY - SWE", "RUSSIA": "A SWE - NWY", "GERMANY": "F SKA C A NWY - SWE"}
+    assert results(play(orders), "A NWY") == ["bounce"]
+    orders["ENGLAND"] = "A NWY - SWE VIA"
+    assert results(play(orders), "A NWY") == []
+
+
+def test_via_without_a_convoy_fails() -> None:
+    """DATC 6.G.8."""
+    orders = {"FRANCE": "A BEL - HOL VIA", "ENGLAND": "F NTH - HEL"}
+    assert results(play(orders), "A BEL") == ["no convoy"]
+    assert results(play(orders, PACKAGE), "A BEL") == []
+
+
+def test_ones_own_support_dislodges_nothing_not_even_by_convoy() -> None:
+    orders = {"ENGLAND": "A LON - BEL VIA, F NTH C A LON - BEL", "FRANCE": "A BEL H, A PIC S A LON - BEL"}
+    assert results(play(orders), "A LON") == ["bounce"]
+    assert results(play(orders, PACKAGE), "A LON") == []
+
+
+def test_ones_own_support_disrupts_no_convoy() -> None:
+    orders = {"ITALY": "A TUN - GRE VIA, F ION C A TUN - GRE, F NAP S F ALB - ION", "AUSTRIA": "F ALB - ION"}
+    assert results(play(orders), "A TUN") == []
+    assert results(play(orders, PACKAGE), "A TUN") == ["no convoy"]
+
+
+def test_every_disrupted_route_is_given_up() -> None:
+    orders = {
+        "FRANCE": "A BRE - LVP VIA, F ENG C A BRE - LVP, F MAO C A BRE - LVP, F IRI C A BRE - LVP",
+        "RUSSIA": "F NAO - IRI, F WAL S F NAO - IRI",
+        "ENGLAND": "A LVP S A EDI - YOR, A EDI - YOR",
+        "TURKEY": "A YOR H",
+    }
+    assert results(play(orders), "A LVP") == []
+    assert results(play(orders, PACKAGE), "A LVP") == ["cut"]
+
+
+def test_a_support_that_others_have_cut_makes_no_paradox() -> None:
+    orders = {
+        "ENGLAND": "A RUH - KIE",
+        "ITALY": "F LVN - BAL, A SWE - KIE VIA, A DEN S A SWE - KIE",
+        "TURKEY": "F BAL C A SWE - KIE, F KIE S F BAL",
+    }
+    assert "A KIE" in play(orders).units["ITALY"]
+    assert results(play(orders, PACKAGE), "A SWE") == ["no convoy"]
+
+
+def test_all_supports_defend_in_a_battle_for_each_others_place() -> None:
+    orders = {
+        "AUSTRIA": "F TRI - VEN, A ALB S A VEN - TRI",
+        "ITALY": "A VEN - TRI, A ROM S F TRI - VEN",
+        "TURKEY": "F ADR S A VEN - TRI",
+    }
+    assert results(play(orders), "A VEN") == ["bounce"]
+    assert results(play(orders, PACKAGE), "A VEN") == []
+
+
+@pytest.mark.parametrize("number", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_the_listed_retreats_are_the_legal_ones(number: int) -> None:
+    short, rng, seen = replace(RULEBOOK, years=2), np.random.default_rng(8), 0
+    engine = make_engine("fast", load_board(), short)
+    start = make_engine("fast", load_board(), replace(short, adjudication="package"))  # accepts any retreats
+    while seen < number:
+        state = crowded(start, rng)
+        if state.phase_type == RETREATS:
+            continue
+        while not state.done:
+            if state.phase_type == RETREATS:
+                position = Position(engine, state)
+                for power, waiting in position.dislodged.items():
+                    legal = position.legal_orders(power)
+                    for unit, places in waiting.items():
+                        assert {text.split()[-1] for text in legal[unit] if " R " in text} == {*places} != set()
+                        seen += 1
+            state, _ = engine.step(state, lively(engine, state, engine.legal(state), rng))
