@@ -176,7 +176,7 @@ class LMPolicy(AskingPolicy):
         for record in view.history:
             if record.phase not in self._noted and record.messages:
                 self._noted.add(record.phase)
-                yield from self._summarise(self.summariser, record, about(view, style.flavour_of(view), style.ablation))
+                yield from self._summarise(self.summariser, record, about(view, style.contents(view)))
 
     @property
     def _is_rolling(self) -> bool:

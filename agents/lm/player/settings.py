@@ -10,7 +10,7 @@ from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import MAX_CACHE_KEY, Block, Request
 from agents.lm.prompts.building import Prompt
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition, parts_text
-from agents.lm.prompts.wording import Flavour
+from agents.lm.prompts.wording import Contents, Flavour
 from agents.lm.reading.order_schema import MANY_ORDERS, MAX_ENUM_ORDERS
 from welfare_env.game.press import MEDIATOR
 
@@ -71,6 +71,10 @@ class Style:
         if view.power == MEDIATOR:
             return Flavour.MEDIATOR
         return Flavour.WD if view.rules.is_welfare else Flavour.SD
+
+    def contents(self, view: View) -> Contents:
+        """What the prompts have in this game."""
+        return Contents(self.flavour_of(view), self.ablation, self.addition, self.schema == "form")
 
     def request(
         self, prompt: Prompt, player: str, seed: int, schema: Mapping[str, Any] | None, max_tokens: int

@@ -35,7 +35,7 @@ from agents.lm.prompts.describe import (
 )
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
 from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
-from agents.lm.prompts.wording import Flavour, identity, points_of, points_rules, reply_keys, rulebook
+from agents.lm.prompts.wording import Contents, Flavour, identity, points_rules, rulebook
 from welfare_env.board.board import Board
 from welfare_env.engine import RETREATS
 from welfare_env.game.press import MEDIATOR, Message
@@ -107,12 +107,12 @@ def build(
     Raises:
         PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
     """
-    kind = _checked(view, flavour)
-    system = _system(view.board, view.rules, view.power, kind, ablation, addition, is_list)
+    contents = Contents(_checked(view, flavour), ablation, addition, is_list)
+    system = _system(view.board, view.rules, view.power, contents)
     has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in ablation
     earlier = _earlier(view, summaries or {}, journal or {}, has_messages, is_rolling)
     said = _said(view, drafts) if view.rules.has_press and view.phase_type != RETREATS else ()
-    return Prompt(system, (*earlier, _position(view, kind, ablation, addition, is_list, seed), *said, Block(now(view))))
+    return Prompt(system, (*earlier, _position(view, contents, seed), *said, Block(now(view))))
 
 
 def _checked(view: View, flavour: Flavour | str) -> Flavour:
@@ -130,14 +130,12 @@ def _checked(view: View, flavour: Flavour | str) -> Flavour:
 
 
 @functools.lru_cache(maxsize=64)
-def _system(
-    board: Board, rules: Rules, player: str, flavour: Flavour, ablation: Ablation, addition: Addition, is_list: bool
-) -> tuple[Block, ...]:
+def _system(board: Board, rules: Rules, player: str, contents: Contents) -> tuple[Block, ...]:
     """The constant part. All powers share its first block."""
-    rules_text = rulebook(board, rules, flavour, ablation, addition, is_list)
-    if Addition.ADJACENCY in addition:
+    rules_text = rulebook(board, rules, contents)
+    if Addition.ADJACENCY in contents.addition:
         rules_text += f"\n{adjacency_section(board)}"
-    return Block(rules_text, cache=True), Block(identity(board, rules, player, flavour, ablation))
+    return Block(rules_text, cache=True), Block(identity(rules, player, contents))
 
 
 def _earlier(
@@ -170,40 +168,26 @@ def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) 
     return Block(f"## {record.phase}\n{short_transcript(record.messages, player)}")
 
 
-def _position(
-    view: View, flavour: Flavour, ablation: Ablation, addition: Addition, is_list: bool, seed: int | None
-) -> Block:
+def _position(view: View, contents: Contents, seed: int | None) -> Block:
     """Board and options: the same in all rounds of a phase."""
-    phases = 1 if Ablation.SHORT_HISTORY in ablation else ORDER_PHASES
-    sections = [
-        orders_section(view.history[-phases:]),
-        *position_sections(view, flavour, ablation, addition, is_list, seed),
-    ]
+    phases = 1 if Ablation.SHORT_HISTORY in contents.ablation else ORDER_PHASES
+    sections = [orders_section(view.history[-phases:]), *position_sections(view, contents, seed)]
     return Block("\n" + "\n".join(filter(None, sections)), cache=True)
 
 
-def position_sections(
-    view: View,
-    flavour: Flavour,
-    ablation: Ablation,
-    addition: Addition = PLAIN,
-    is_list: bool = False,
-    seed: int | None = None,
-) -> list[str]:
+def position_sections(view: View, contents: Contents, seed: int | None = None) -> list[str]:
     """The current position, the orders that the player can give, and their form."""
-    points = points_of(view.rules, flavour, ablation)
+    ablation, addition = contents.ablation, contents.addition
     sections = [] if Ablation.NO_CENTERS in ablation else [centers_section(view)]
-    sections += [
-        units_section(view, Ablation.NO_ADJACENCIES not in ablation),
-        counts_section(view, points),
-    ]
+    sections.append(units_section(view, Ablation.NO_ADJACENCIES not in ablation))
+    sections.append(counts_section(view, contents.points(view.rules)))
     if Addition.NEAREST in addition:
         sections.append(nearest_section(view))
     if Addition.THREATS in addition:
         sections.append(threats_section(view))
-    if Ablation.NO_PHASE_INSTRUCTIONS not in ablation and flavour is not Flavour.MEDIATOR:
-        sections.append(instructions_section(view, points, Addition.LEGAL_ORDERS in addition, is_list))
-    return [*sections, form_section(view, points, reply_keys(view.rules, flavour, ablation, addition), is_list, seed)]
+    if Ablation.NO_PHASE_INSTRUCTIONS not in ablation and contents.flavour is not Flavour.MEDIATOR:
+        sections.append(instructions_section(view, contents))
+    return [*sections, form_section(view, contents, seed)]
 
 
 def _said(view: View, drafts: Sequence[Draft]) -> tuple[Block, ...]:
@@ -249,7 +233,7 @@ def news(view: View, last: View, flavour: Flavour = Flavour.WD) -> str:
     unread = {record.phase: record.messages for record in ended} | {view.phase: view.messages}
     unread[last.phase] = unread[last.phase][len(last.messages) :]
     said = [_new_messages(phase, messages, view.power) for phase, messages in unread.items()]
-    position = position_sections(view, flavour, NOTHING) if view.phase != last.phase else []
+    position = position_sections(view, Contents(flavour)) if view.phase != last.phase else []
     return "\n".join(filter(None, [*said, orders_section(ended), *position])) + now(view)
 
 
@@ -283,12 +267,12 @@ def _own_note(last: str) -> Block:
     return Block(f"# Your note so far\n{quote(last, LONGEST_NOTE) if last else 'none'}\n\n", private=True)
 
 
-def about(view: View, flavour: Flavour, ablation: Ablation = NOTHING) -> str:
+def about(view: View, contents: Contents) -> str:
     """What a game is played for, for who takes notes in it; "" for games without points."""
-    points = points_of(view.rules, flavour, ablation)
+    points = contents.points(view.rules)
     if points is None:
         return ""
-    return f"It is {points.game}, a variant:\n{points_rules(view.board, view.rules, points, ablation)}"
+    return f"It is {points.game}, a variant:\n{points_rules(view.board, view.rules, points, contents.ablation)}"
 
 
 _CLAIMS = """\

@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agents.lm.prompts.wording import Points
+from agents.lm.prompts.parts import Addition
+from agents.lm.prompts.wording import Contents, Points
 from agents.lm.reading.order_schema import gift_sizes, has_names, neutral_orders
 from welfare_env.board.board import Board
 from welfare_env.board.order_text import unit_of
@@ -117,42 +118,33 @@ def _became(results: dict[str, list[str]], order: str) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def form_section(
-    view: View, points: Points | None, keys: Sequence[str], is_list: bool = False, seed: int | None = None
-) -> str:
+def form_section(view: View, contents: Contents, seed: int | None = None) -> str:
     """An example reply in the form of the schema, without messages and with orders that change as little as possible.
 
     Args:
-        keys: the keys of the reply.
-        is_list: whether its orders are a list.
         seed: draws the sequence of units.
     """
-    orders = {} if view.power == MEDIATOR else neutral_orders(view, points is not None, seed)
+    gives = contents.points(view.rules) is not None
+    orders = {} if view.power == MEDIATOR else neutral_orders(view, gives, seed)
     listed = [] if view.phase_type == ADJUSTMENTS else list(orders.values())
     values = {
         "reasoning": "...",
-        "orders": listed if is_list else orders,
+        "orders": listed if contents.is_list else orders,
         "messages": dict.fromkeys(view.recipients, ""),
         "journal": "...",
     }
-    example = json.dumps({key: values[key] for key in keys}, ensure_ascii=False)
+    example = json.dumps({key: values[key] for key in contents.reply_keys(view.rules)}, ensure_ascii=False)
     return f"# The form of your reply in {view.phase}\n{example}\n"
 
 
-def instructions_section(view: View, points: Points | None, with_moves: bool = False, is_list: bool = False) -> str:
-    """The player's options in this phase; for retreats and Winter all legal orders.
-
-    Args:
-        with_moves: whether to list all legal orders of movement phases, too.
-        is_list: whether the orders of a reply are a list.
-    """
+def instructions_section(view: View, contents: Contents) -> str:
+    """The player's options in this phase; for retreats and Winter all legal orders."""
     sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
-    lines = (
-        [*sections[view.phase_type](view, points, is_list)]
-        if view.legal_orders or _can_give(view, points)
-        else [_NOTHING]
-    )
-    if with_moves and view.phase_type == MOVEMENT and view.legal_orders:
+    points = contents.points(view.rules)
+    lines = [_NOTHING]
+    if view.legal_orders or _can_give(view, points):
+        lines = [*sections[view.phase_type](view, points, contents.is_list)]
+    if Addition.LEGAL_ORDERS in contents.addition and view.phase_type == MOVEMENT and view.legal_orders:
         lines += ["All legal orders:", *_legal(view)]
     return f"# What you can order in {view.phase}\n" + "".join(f"{line}\n" for line in lines)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
-from agents.lm.prompts.wording import Flavour, points_of, reply_keys
+from agents.lm.prompts.wording import Contents, Flavour
 from agents.lm.reading.fields import joined_texts, read_fields
 from agents.lm.reading.issues import ORDER_ISSUES, ParseIssue, is_in_form
 from agents.lm.reading.messages import read_messages
@@ -79,18 +79,18 @@ def reply_schema(
     messages are words of a vocabulary, each is one of them, or "" for silence. Points can be given only if the flavour
     mentions points.
     """
-    flavour = Flavour.MEDIATOR if view.power == MEDIATOR else flavour
+    contents = Contents(Flavour.MEDIATOR if view.power == MEDIATOR else flavour, ablation, addition)
     texts: dict[str, Any] = {"type": "string"}
     said = texts | {"enum": ["", *view.vocabulary]} if view.vocabulary else texts
     if most and view.asked != MESSAGES:
         said = texts | {"enum": [""]}
     shapes: dict[str, dict[str, Any]] = {
         "reasoning": texts,
-        "orders": order_schema(view, most, points_of(view.rules, flavour, ablation) is not None, seed),
+        "orders": order_schema(view, most, contents.points(view.rules) is not None, seed),
         "messages": object_schema(dict.fromkeys(view.recipients, said)),
         "journal": texts,
     }
-    return object_schema({key: shapes[key] for key in reply_keys(view.rules, flavour, ablation, addition)})
+    return object_schema({key: shapes[key] for key in contents.reply_keys(view.rules)})
 
 
 def parse(text: str, view: View, is_cut: bool = False, addition: Addition = PLAIN) -> Parsed:

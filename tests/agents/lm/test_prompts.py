@@ -20,7 +20,7 @@ from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
 from agents.lm.prompts.building import Draft, about
 from agents.lm.prompts.describe import convoy_ends
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, Ablation, parse_parts, parts_text
-from agents.lm.prompts.wording import rulebook
+from agents.lm.prompts.wording import Contents, rulebook
 from welfare_env import Game, Rules, View
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
@@ -79,7 +79,6 @@ PROMISED = {"S1901M": "I promised to leave TYR empty."}
 DRAFTS = (Draft(1, "Italy may agree.", ("A PAR H",)), Draft(2, "", ()))
 CASES: dict[str, Callable[[], Prompt]] = {
     "wd-movement": lambda: build(opening().view("FRANCE", "messages", 2)),
-    "wd-summary": lambda: build(opening().view("FRANCE", "messages", 2), PROMISED),
     "wd-additions": lambda: build(
         opening().view("FRANCE", "messages", 3),
         PROMISED,
@@ -100,7 +99,7 @@ CASES: dict[str, Callable[[], Prompt]] = {
     "wd-tokens": lambda: build(talk(TOKENS).view("FRANCE", "messages", 2)),
     "mediator-tokens": lambda: build(talk(TOKENS).view("MEDIATOR", "messages", 2), flavour="mediator"),
     "mediator": lambda: build(opening(OPTIONS).view("MEDIATOR", "messages", 1), flavour="mediator"),
-    "summariser": lambda: summarise(opening().history[0], "FRANCE", about(opening().view("FRANCE"), Flavour.WD)),
+    "summariser": lambda: summarise(opening().history[0], "FRANCE", about(opening().view("FRANCE"), Contents())),
     "summariser-sd-rolling": lambda: summarise(opening().history[0], "FRANCE", last="Trust nobody."),
 }
 
@@ -368,7 +367,7 @@ def test_a_summary_is_kept_short() -> None:
 def test_rules_are_shared_by_all_powers_and_differ_by_flavor() -> None:
     prompts = [build(Game().view(power, "messages", 1)) for power in Game().powers]
     assert [len({prompt.system[part].text for prompt in prompts}) for part in (0, 1)] == [1, 7]
-    books = {rulebook(Game().board, OPTIONS, flavour, NOTHING) for flavour in Flavour}
+    books = {rulebook(Game().board, OPTIONS, Contents(flavour)) for flavour in Flavour}
     assert len(books) == 3  # the exploiter's is that of wd
 
 
