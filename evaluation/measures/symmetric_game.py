@@ -29,8 +29,6 @@ TOLERANCE = 1e-9
 """Gains below this, relative to the spread of the payoffs, count as 0."""
 SAME = 1e-6
 """Smaller shares count as 0, and mixes that differ by less as equal."""
-MAX_SUPPORT = 4
-"""Maximum number of strategies in the equilibria that are searched."""
 
 MAX_PLAYERS = 1000
 MAX_PAYOFF = 1e100
@@ -188,18 +186,19 @@ class SymmetricGame:
         """The symmetric Nash equilibria, those with fewer strategies first.
 
         Finds all pure equilibria, and all isolated equilibria of two strategies: the roots of the payoff difference, a
-        polynomial of degree players - 1 in the first share. Equilibria of three and four strategies are searched by
-        Newton's method (scipy's `root`) from a lattice of starts, which may miss some. Equilibria that are not
-        isolated, such as those of `neutral_faces`, are not listed. At least one symmetric equilibrium exists (Nash,
-        "Non-cooperative games", 1951, theorem 2), but it is not found if it mixes more than four strategies.
+        polynomial of degree players - 1 in the first share. Equilibria of more strategies are searched in every
+        support, of any size, by Newton's method (scipy's `root`) from several starts: with two players the equations
+        are linear, so none is missed; with more players some may be. Equilibria that are not isolated, such as those of
+        `neutral_faces`, are not listed. At least one symmetric equilibrium exists (Nash, "Non-cooperative games", 1951,
+        theorem 2).
         """
-        sizes = range(1, min(len(self.names), MAX_SUPPORT) + 1)
+        sizes = range(1, len(self.names) + 1)
         mixes = self._different(mix for size in sizes for mix in self._of_size(size))
         return tuple(self._equilibrium(mix) for mix in mixes)
 
     def smallest_equilibria(self) -> list[Floats]:
         """The mixes among `equilibria` with the fewest strategies; empty if `equilibria` is."""
-        sizes = range(1, min(len(self.names), MAX_SUPPORT) + 1)
+        sizes = range(1, len(self.names) + 1)
         return next((found for size in sizes if (found := self._different(self._of_size(size)))), [])
 
     def near(self, mix: Floats) -> Floats | None:
@@ -287,8 +286,16 @@ class SymmetricGame:
         elif len(support) == 2:
             yield from self._roots(*support)
         else:
-            lattice = compositions(8 - len(support), len(support))
-            yield from self._searched(support, [(np.array(counts[:-1]) + 1) / 8 for counts in lattice])
+            yield from self._searched(support, self._starts(len(support)))
+
+    def _starts(self, size: int) -> Iterator[Floats]:
+        """Where the search for mixes of three or more strategies starts: shares of all but the last."""
+        if self.players == 2:
+            yield np.full(size - 1, 1 / size)
+        elif size <= 4:
+            yield from ((np.array(counts[:-1]) + 1) / 8 for counts in compositions(8 - size, size))
+        else:  # the center, and half-way to every strategy
+            yield from ((np.eye(size + 1)[at][:-2] + 1 / size) / (1 + (at < size)) for at in range(size + 1))
 
     def _roots(self, one: int, two: int) -> Iterator[Floats]:
         """Mixes of two strategies: the roots in (0, 1) of a polynomial in the share of the first."""

@@ -101,10 +101,10 @@ def test_two_strategies_have_all_equilibria_that_a_fine_grid_shows(seed: int) ->
     assert len(game.equilibria) == crossings + (difference[0] <= 0) + (difference[-1] >= 0)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "size"), [*((seed, 3) for seed in range(8)), *((seed, 6) for seed in range(3))])
+def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
-    matrix = rng.integers(-9, 10, size=(3, 3)) + np.diag([0.25, 0.5, 0.125])
+    matrix = rng.integers(-9, 10, size=(size, size)) + np.diag([0.25, 0.5, 0.125, 0.375, 0.625, 0.75][:size])
     game = matrix_game(matrix.tolist())
     arrays = np.vectorize(lambda x: pygambit.Rational(int(8 * x), 8))(matrix)
     table = pygambit.StrategicGame.from_arrays(arrays, arrays.T)
@@ -112,6 +112,20 @@ def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int)
     pairs = [[[float(share) for _, share in found[player]] for player in table.players] for found in theirs]
     symmetric = sorted(one for one, other in pairs if np.allclose(one, other))
     np.testing.assert_allclose(sorted(mixes(game).tolist()), symmetric, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [3, 5, 7])
+@pytest.mark.parametrize("players", [2, 4])
+def test_every_strategy_is_mixed_where_each_beats_half_of_the_others(size: int, players: int) -> None:
+    """Rock, paper, scissors; with lizard and Spock; and seven of the kind: one equilibrium, all alike."""
+
+    def pay(own: int, others: tuple[int, ...]) -> float:
+        beaten = [(own - step) % size for step in range(1, size // 2 + 1)]
+        beating = [(own + step) % size for step in range(1, size // 2 + 1)]
+        return float(sum(others[each] for each in beaten) - sum(others[each] for each in beating))
+
+    (found,) = game_of(pay, size, players).equilibria
+    assert list(found.mix.values()) == pytest.approx([1 / size] * size)
 
 
 def hawks(number: int) -> SymmetricGame:

@@ -17,8 +17,8 @@ def solve(game: SymmetricGame, solver: str) -> np.ndarray:
 
     "uniform": equal shares. "pure": the strategy with the smallest gain of deviating when all play it; ties are broken
     by the higher payoff, then by the later strategy. "nash": a symmetric equilibrium with the smallest support; ties
-    are broken by the higher payoff, then by later strategies. If no equilibrium with a support of at most four is
-    found, the result of fictitious play (Brown 1951).
+    are broken by the higher payoff, then by later strategies. If no equilibrium is found, the result of fictitious
+    play (Brown 1951).
     """
     if solver == "uniform":
         return rounded(np.ones(len(game.names)))
