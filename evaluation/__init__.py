@@ -3,7 +3,7 @@
 >>> import evaluation
 >>> result = evaluation.self_play("prosocial", games=2, seed=0)
 >>> print(result.root_nash_welfare)
-4.843 [all 2 alike]
+4.843 [identical in 2 games]
 
 The public names are those of `evaluation.public`. They are imported on first use: the import takes a second or more,
 during which Ctrl-C must work, and worker processes need few of them.

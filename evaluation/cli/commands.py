@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -39,21 +40,17 @@ COMMANDS = {
 """Command or group -> where it is."""
 
 
-class Commands(TyperGroup):
-    """Imports a command when it is asked for: importing all takes a second."""
+class Loaded(Mapping[str, Any]):
+    """The commands by name, each imported when it is asked for: importing all takes a second."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        names: dict[str, Any] = dict.fromkeys(COMMANDS)
-        self.commands = names  # for suggestions
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands, in the order of the help."""
-        return list(COMMANDS)
+    def __len__(self) -> int:
+        return len(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name; None if there is none."""
-        return _loaded(cmd_name) if cmd_name in COMMANDS else None
+    def __getitem__(self, name: str) -> Any:
+        return _loaded(name)
 
 
 @cache
@@ -67,6 +64,15 @@ def _loaded(name: str) -> Any:
     command: Any = typer.main.get_command(found)
     command.name = name
     return command
+
+
+class Commands(TyperGroup):
+    """The group of all commands, in the order of the help."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        commands: Any = Loaded()
+        self.commands = commands
 
 
 app = typer.Typer(

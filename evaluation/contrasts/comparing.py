@@ -66,7 +66,7 @@ def compare(
     >>> from welfare_env import Rules
     >>> rules = Rules(years=2, press=None)
     >>> print(evaluation.compare("hold", "prosocial", games=5, rules=rules, map_name="clique:3"))
-    root_nash_welfare: prosocial - hold = +2.000 [all 5 alike]
+    root_nash_welfare: prosocial - hold = +2.000 [identical in 5 games]
 
     Args:
         compared: two or more profiles, as for `self_play`, which are played; or results of `self_play`,

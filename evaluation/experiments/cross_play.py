@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -62,7 +61,7 @@ class MixedGames(Printable):
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Root Nash welfare of all seats (nan in the standard variant)."""
-        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed, within=(0, math.inf))
+        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed).within(0)
 
     @property
     def profile(self) -> str:

@@ -46,17 +46,17 @@ class SelfPlayResult(PlayedResult):
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Geometric mean of the powers' welfare points a year (nan in the standard variant)."""
-        return self._mean(lambda game: game.root_nash_welfare, (0, math.inf))
+        return self._mean(lambda game: game.root_nash_welfare, 0)
 
     @cached_property
     def root_nash_welfare_smoothed(self) -> Estimate:
         """Root Nash welfare with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
-        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, math.inf))
+        return self._mean(lambda game: game.root_nash_welfare_smoothed, 0)
 
     @cached_property
     def nash_welfare(self) -> Estimate:
         """Product of the powers' welfare points a year (nan in the standard variant)."""
-        return self._mean(lambda game: game.nash_welfare, (0, math.inf))
+        return self._mean(lambda game: game.nash_welfare, 0)
 
     @cached_property
     def best_score(self) -> Estimate:
@@ -66,17 +66,17 @@ class SelfPlayResult(PlayedResult):
     @cached_property
     def proficiency(self) -> Estimate:
         """Basic proficiency: mean of parse rate, legal rate and share of centers owned."""
-        return self._mean(lambda game: game.proficiency.score, (-math.inf, 1))
+        return self._mean(lambda game: game.proficiency.score, 0, 1)
 
     @cached_property
     def stolen_centers(self) -> Estimate:
         """Centers taken by one power from another, per year."""
-        return self._mean(lambda game: game.stolen_centers.per_year, (0, math.inf))
+        return self._mean(lambda game: game.stolen_centers.per_year, 0)
 
     @cached_property
     def conflicts(self) -> Estimate:
         """Provinces that more than one unit moves to or stays in, per movement phase."""
-        return self._mean(lambda game: game.conflicts.per_movement_phase, (0, math.inf))
+        return self._mean(lambda game: game.conflicts.per_movement_phase, 0)
 
     @cached_property
     def welfare_per_year(self) -> dict[str, Estimate]:
@@ -138,9 +138,9 @@ class SelfPlayResult(PlayedResult):
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
 
-    def _mean(self, of: Callable[[GameMeasures], float], within: tuple[float, float] | None = None) -> Estimate:
-        """The mean over games; give in `within` only bounds of the rules that games actually reach."""
-        return mean_estimate([of(game) for game in self.measures], self.seed, within=within)
+    def _mean(self, of: Callable[[GameMeasures], float], least: float = -math.inf, most: float = math.inf) -> Estimate:
+        """The mean over games, and an interval within the values that games can have."""
+        return mean_estimate([of(game) for game in self.measures], self.seed).within(least, most)
 
     def _by_power(self, of: Callable[[GameMeasures], Mapping[str, float]]) -> dict[str, Estimate]:
         paid = [of(game) for game in self.measures]

@@ -2,8 +2,7 @@
 
 The bounds of `mean_estimate` and `share_estimate` are from `evaluation.measures.mean_bounds`. With fewer than five
 games there is no interval: the bounds are nan, and the estimate prints the range over games instead: "4.843 (range
-4.612 to 5.001, n=3)". If all games have the same value, there are bounds only if the rules bound the value of a game;
-the estimate prints as "4.843 [all 20 alike]".
+4.612 to 5.001, n=3)". If all games have the same value, there is none either: "4.843 [identical in 20 games]".
 
 The unit is the game, never the power, since the powers of one game are dependent. Samples are arrays whose first axis
 is the game. The same numbers and the same seed give the same interval.
@@ -13,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,6 +66,10 @@ class Estimate:
         """Whether there are several games, all with the same value."""
         return len(self.per_game) > 1 and math.isfinite(self.value) and bool(alike(np.array(self.per_game)))
 
+    def within(self, least: float, most: float = math.inf) -> Estimate:
+        """The same, with the interval cut off at the smallest and largest value of a game."""
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; nan becomes None."""
         numbers = {"value": self.value, "low": self.low, "high": self.high}
@@ -79,14 +82,15 @@ class Estimate:
         value, low, high = (math.nan if facts[name] is None else facts[name] for name in ("value", "low", "high"))
         return cls(value, low, high, facts["n"], tuple(math.nan if x is None else x for x in facts["per_game"]))
 
-    def around(self, spec: str = ".3f", mark: str = "range ") -> str:
+    def around(self, spec: str = ".3f", in_table: bool = False) -> str:
         """The text printed after the value: the interval, or else the range over games.
 
         Returns:
-            "[4.612, 5.001]", "[all 20 alike]", "(range 4.612 to 5.001, n=3)", or "" without bounds and games.
+            "[4.612, 5.001]", "[identical in 20 games]", "(range 4.612 to 5.001, n=3)", or "" without bounds and games;
+            in a table, whose caption explains them, "[identical]" and "(4.612 to 5.001, n=3)".
         """
         if self.is_alike and not (self.has_interval and self.low < self.high):
-            return f"[all {self.n} alike]"
+            return "[identical]" if in_table else f"[identical in {self.n} games]"
         if self.has_interval:
             return f"[{self.low:{spec}}, {self.high:{spec}}]"
         if self.n < 2 or not self.per_game or math.isnan(self.value):
@@ -94,7 +98,7 @@ class Estimate:
         least, most = min(self.per_game), max(self.per_game)
         if self.value > most:  # an exploitability of 0, if no game has a positive gain
             return f"(n={self.n})"
-        return f"({mark}{least:{spec}} to {most:{spec}}, n={self.n})"
+        return f"({'' if in_table else 'range '}{least:{spec}} to {most:{spec}}, n={self.n})"
 
     def __format__(self, spec: str) -> str:
         number = spec or ".3f"
@@ -121,9 +125,9 @@ def mean_estimate(
     Args:
         per_game: [games] one value per game. If any is nan, so are the value and the bounds.
         rng: a Generator, or a seed; used only with `within`.
-        within: the smallest and largest value of a game under the rules, infinite if unbounded. The interval then
-            allows for unobserved games at the bound, and widens with the distance of the bound: give a bound that
-            games actually reach.
+        within: the smallest and largest value of a game under the rules, infinite if unbounded. If given, the interval
+            allows for games at the bound that these games may have missed, and widens with the distance of the bound:
+            give a bound that games actually reach.
         confidence: confidence level of the interval.
 
     Raises:

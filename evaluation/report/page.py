@@ -89,12 +89,12 @@ def known_measures(study: Mapping[str, Any]) -> list[str]:
 
 
 def written(point: Mapping[str, Any]) -> str:
-    """ "4.84 [4.80, 4.89]"; without an interval "4.84 (4.60 to 5.10, n=3)" or "4.84 [all 20 alike]"; "-" for nan."""
+    """ "4.84 [4.80, 4.89]"; if there is none "4.84 (4.60 to 5.10, n=3)" or "4.84 [identical]"; "-" for nan."""
     if point["value"] is None or math.isnan(point["value"]):
         return "-"
     digits = ".2f" if abs(point["value"]) < 1000 else ",.0f"
     estimate = Estimate.from_dict(point)
-    return f"{estimate.value:{digits}} {estimate.around(digits, mark='')}".strip()
+    return f"{estimate.value:{digits}} {estimate.around(digits, in_table=True)}".strip()
 
 
 def value_cell(measure: str, point: Mapping[str, Any]) -> str:

@@ -21,10 +21,9 @@ from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 from welfare_env import Rules
 
-BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest)"
+BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest); [identical]: in all games"
 MEANING = f"mean {BRACKETS}"
 SHOWN_GAMES = 5  # per condition
-UNSEEN = "\nlower bounds allow for unseen games at 0; for proficiency, upper bounds for unseen games at 1"
 CHOSEN = "\nthe attack was selected on separate games; exploitability: its gain, at least 0"
 ONLY = "\nexploitability: the attack's gain, at least 0"
 
@@ -34,7 +33,7 @@ def cell(estimate: Estimate, digits: int = 2) -> str:
     if math.isnan(estimate.value):
         return "-"
     number = f"z.{digits}f"  # never -0.00
-    return f"{estimate.value:{number}} {estimate.around(number, mark='')}".strip()
+    return f"{estimate.value:{number}} {estimate.around(number, in_table=True)}".strip()
 
 
 def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
@@ -42,8 +41,7 @@ def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
     first = results[0]
     main = "root Nash welfare" if first.rules.is_welfare else "best score"
     columns = ("|policy", f">{main}", ">proficiency", ">stolen SCs a year", ">conflicts a phase")
-    remark = UNSEEN * (len(first.measures) >= FEWEST_GAMES)
-    table = _table("Self-play", results, len(first.measures), columns, remark)
+    table = _table("Self-play", results, len(first.measures), columns, "")
     for result in results:
         paid = cell(result.root_nash_welfare if result.rules.is_welfare else result.best_score, 3)
         others = (result.proficiency, result.stolen_centers, result.conflicts)

@@ -64,7 +64,7 @@ def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 def cells(estimate: dict[str, Any], digits: int) -> str:
     games = estimate["per_game"]
     if len(set(games)) == 1:
-        return f"{games[0]:.{digits}f} [all {len(games)} alike]"
+        return f"{games[0]:.{digits}f} [identical]"
     if len(games) >= 5:
         return f"{estimate['value']:.{digits}f} [{estimate['low']:.{digits}f}, {estimate['high']:.{digits}f}]"
     return f"{estimate['value']:.{digits}f} ({min(games):.{digits}f} to {max(games):.{digits}f}, n={len(games)})"
@@ -96,9 +96,14 @@ def test_self_play_prints_the_same_numbers_as_table_and_as_json(
 
 def test_a_single_policy_is_told_power_by_power(cli: Callable[..., Outcome]) -> None:
     outcome = cli("self-play", "prosocial", "--games", "2", "--years", "1", "--message-rounds", "0", "--workers", "1")
-    assert ["prosocial", "4.843 [all 2 alike]", "1.00 [all 2 alike]", *["0.00 [all 2 alike]"] * 2] in outcome.rows()
+    assert [
+        "prosocial",
+        "4.843 [identical]",
+        "1.00 [identical]",
+        *["0.00 [identical]"] * 2,
+    ] in outcome.rows()
     shares = {row[0]: row[1] for row in outcome.rows() if row[0] in POWERS}
-    assert shares == dict.fromkeys(POWERS, "5.00 [all 2 alike]") | {"ITALY": "4.00 [all 2 alike]"}
+    assert shares == dict.fromkeys(POWERS, "5.00 [identical]") | {"ITALY": "4.00 [identical]"}
 
 
 def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> None:
@@ -336,7 +341,7 @@ def test_the_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("COLUMNS", "200")  # no name is folded
     rows = cli("demo", "--workers", "2").rows()
     assert [row[0] for row in rows][:4] == list(playing.DEMO_POLICIES)
-    assert rows[1][1] == "4.843 [all 5 alike]"
+    assert rows[1][1] == "4.843 [identical]"
     gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
     assert {key[0] for key in gains} == set(playing.DEMO_PROFILES)
     assert all(gain > 1 for gain in gains.values())

@@ -170,8 +170,8 @@ def test_the_tables_count_over_games():
     messages, promises, matrix = ([list(map(str, column.cells)) for column in each.columns] for each in tables)
     assert [column[0].split()[0] for column in messages[1:4]] == ["2", "2.0", "0.50"]
     kinds = {kind: numbers for kind, *numbers in zip(*promises[1:], strict=True)}
-    assert kinds["hold"] == ["4", "2", "2", "0.50 [all 2 alike]"]
-    assert kinds["not enter"] == ["2", "0", "2", "0.00 [all 2 alike]"]
+    assert kinds["hold"] == ["4", "2", "2", "0.50 [identical]"]
+    assert kinds["not enter"] == ["2", "0", "2", "0.00 [identical]"]
     assert list(zip(*matrix, strict=True)) == [("FRANCE", "-", "2"), ("ITALY", "2", "-")]
 
 

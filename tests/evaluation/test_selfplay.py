@@ -33,7 +33,7 @@ def test_prosocial_players_share_the_board_in_peace(rules: Rules) -> None:
     assert {power: estimate.value for power, estimate in result.welfare_per_year.items()} == SHARES
     nash = result.root_nash_welfare
     assert nash.value == pytest.approx((5**6 * 4) ** (1 / 7), abs=1e-12)
-    assert f"{nash:.3f}" == "4.843 [all 2 alike]"
+    assert f"{nash:.3f}" == "4.843 [identical in 2 games]"
     for nothing in (result.stolen_centers, result.conflicts):
         assert (nothing.value, nothing.per_game) == (0, (0, 0))
     assert result.proficiency.value == 1  # all replies parse, all orders are legal, all 34 centers are owned
