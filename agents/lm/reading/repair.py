@@ -17,24 +17,39 @@ _DOUBLE, _SINGLE = '"\u201c\u201d', "'\u2018\u2019"
 # Opening quotation mark -> marks that may close it.
 QUOTES = {'"': '"', "'": "'", "`": "`", **dict.fromkeys(_DOUBLE[1:], _DOUBLE), **dict.fromkeys(_SINGLE[1:], _SINGLE)}
 
+_BLANKS = r"[\s\ufeff\u200b]*+"
 _SKIPPED = re.compile(r"(?:[\s\ufeff\u200b]++|(?://|#)[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")  # blanks, comments
-_BLANKS = re.compile(r"[\s\ufeff\u200b]*")
-# A text up to a mark that may close it.
-_PLAIN = {mark: re.compile(rf"(?:[^\\{ends}]++|\\.|\\\Z)*+", re.DOTALL) for mark, ends in QUOTES.items()}
-_IN_KEY = rf"[^\s:=,{{}}\[\]`{_DOUBLE}{_SINGLE}]+"
+_MARKS = f"`{_DOUBLE}{_SINGLE}"
+_IN_KEY = rf"[^\s:=,{{}}\[\]{_MARKS}]+"
 _BARE_KEY = re.compile(f"{_IN_KEY}(?: {_IN_KEY})*")
 _BARE_VALUE = re.compile(r"[^,}\]\n]*")
-_NEXT_KEY = re.compile(r"\w{1,40}\s*[:=]")
-_QUOTE = f"[`{_DOUBLE}{_SINGLE}]?"
 # The start of an object, as opposed to a brace in prose: followed by a key, or the end of the text.
 _OPENING = re.compile(
     r"\{(?=[\s,\ufeff\u200b]*+(?>(?://|\#)[^\n]*+[\s,]*+|/\*(?>[^*]|\*(?!/)){0,80}+\*/[\s,]*+){0,9}+"
-    rf"{_QUOTE}[^:=,{{}}\[\]\n`{_DOUBLE}{_SINGLE}]{{0,60}}+{_QUOTE}\s{{0,60}}+(?:[:=]|\Z))"
+    rf"[{_MARKS}]?[^:=,{{}}\[\]\n{_MARKS}]{{0,60}}+[{_MARKS}]?\s{{0,60}}+(?:[:=]|\Z))"
 )
 _FENCE = re.compile(r"```\w*|~~~\w*")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "u": ""}
-_KEY, _VALUE, _ITEM = "key", "value", "item"  # the role of a text: a key, the value of a key, or an item of an array
+
+
+def _behind(signs: str, more: str = "") -> str:
+    """What follows a quotation mark that ends a text; any other one is part of the text."""
+    starts = rf"(?:\Z|[{{}}\[\]/#{_MARKS}]|\w{{1,40}}\s*[:=])"
+    return rf"{_BLANKS}(?:\Z|[{signs}]|,{_BLANKS}{starts}|//|/\*|\#{more})|[\s\ufeff\u200b]++[{_MARKS}]"
+
+
+_ROLES = {
+    "key": _behind(":="),
+    "value": _behind(r"}\]"),
+    "item": _behind(r"}\]", rf"|:{_BLANKS}(?:\Z|[{{\[{_MARKS}])"),  # or a key behind a list that was not closed
+}
+_STRINGS = {
+    (mark, role): re.compile(rf"((?:[^\\{ends}]++|\\.|\\\Z|[{ends}](?!{behind}))*+)([{ends}])?", re.DOTALL)
+    for mark, ends in QUOTES.items()
+    for role, behind in _ROLES.items()
+}
+"""The text from an opening quotation mark on, and the mark that closes it."""
 
 
 class CutText(str):
@@ -165,11 +180,7 @@ class _Reader:
         return key, self.value(depth)
 
     def _key(self, sign: str) -> str:
-        if sign in QUOTES:
-            return self._string(sign, _KEY)
-        match = _BARE_KEY.match(self.text, self.at)
-        self.at = match.end() if match else self.at
-        return match.group() if match else ""  # a value or a colon without a key
+        return self._string(sign, "key") if sign in QUOTES else self._take(_BARE_KEY)  # "" for a value without a key
 
     def array(self, depth: int) -> list[Any]:
         """Reads an array from its [ on."""
@@ -204,7 +215,7 @@ class _Reader:
             self.at, self.is_cut = len(self.text), True  # absurdly deep
             return None
         if sign in QUOTES:
-            return self._string(sign, _ITEM if in_array else _VALUE)
+            return self._string(sign, "item" if in_array else "value")
         if sign == ":":
             self.at += 1
             return None
@@ -212,9 +223,7 @@ class _Reader:
 
     def _bare(self) -> str | None:
         """Reads a number or a word without quotation marks."""
-        match = _BARE_VALUE.match(self.text, self.at)
-        word = match.group().strip() if match else ""
-        self.at = match.end() if match else self.at
+        word = self._take(_BARE_VALUE).strip()
         if self.at >= len(self.text):
             self.is_cut = True
             return CutText(word)
@@ -223,42 +232,22 @@ class _Reader:
     def _string(self, quote: str, role: str) -> str:
         """Reads a text; quotation marks that cannot end it count as part of it."""
         self.at += 1
-        start = self.at
-        while self.at < len(self.text):
-            match = _PLAIN[quote].match(self.text, self.at)
-            self.at = match.end() if match else self.at
-            if self.at < len(self.text):
-                self.at += 1
-                if self._ends(role):
-                    return _unescaped(self.text[start : self.at - 1])
-        self.is_cut = True
-        return CutText(_unescaped(self.text[start:]))
-
-    def _ends(self, role: str) -> bool:
-        """Whether the quotation mark before `at` ends its text, judging by what follows."""
-        behind = self._blanks(self.at)
-        sign = self.text[behind : behind + 1]
-        if sign == "" or sign in (":=" if role == _KEY else "}]"):
-            return True
-        after = self._blanks(behind + 1)
-        starts = self.text[after : after + 1]
-        if sign == ":" and role == _ITEM:
-            return starts in ("", "{", "[", *QUOTES)
-        if sign == ",":
-            return starts in ("", *"{[]}/#", *QUOTES) or _NEXT_KEY.match(self.text, after) is not None
-        if sign in QUOTES:
-            return behind > self.at  # the comma is missing
-        return self.text.startswith(("//", "/*", "#"), behind)
-
-    def _blanks(self, at: int) -> int:
-        match = _BLANKS.match(self.text, at)
-        return match.end() if match else at
+        match = _STRINGS[quote, role].match(self.text, self.at)
+        text, closing = match.groups() if match else ("", None)
+        self.at += len(text) + len(closing or "")
+        self.is_cut |= closing is None
+        return _unescaped(text) if closing else CutText(_unescaped(text))
 
     def _next_sign(self) -> str:
         """Skips white space and comments. Returns the next character; "" at the end of the text."""
-        match = _SKIPPED.match(self.text, self.at)
-        self.at = match.end() if match else self.at
+        self._take(_SKIPPED)
         return self.text[self.at : self.at + 1]
+
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        """Reads what a pattern matches here; "" if it does not."""
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return match.group() if match else ""
 
 
 def _unescaped(text: str) -> str:
