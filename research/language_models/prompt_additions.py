@@ -21,7 +21,7 @@ import welfare_env
 from agents.asking import Asking
 from agents.lm import LMPolicy
 from agents.lm.models import make_model
-from agents.lm.prompts import build
+from agents.lm.prompts import Contents, build
 from agents.lm.prompts.building import Draft
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parts_text
 from evaluation import self_play
@@ -72,7 +72,7 @@ class Measuring(LMPolicy):
         for addition in MEASURED:
             journal = {record.phase: NOTE for record in view.history} if Addition.JOURNAL in addition else {}
             drafts = self._drafts_of[1] if Addition.DRAFTS in addition else []
-            text = build(view, summaries, addition=addition, journal=journal, drafts=drafts).text
+            text = build(view, summaries, Contents(addition=addition), journal, drafts).text
             Measuring.whole[addition] += len(text)
             known = os.path.commonprefix([text, self._seen.get(addition, "")])  # noqa: RUF071 (of texts)
             Measuring.new[addition] += len(text) - len(known)

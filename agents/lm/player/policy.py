@@ -158,14 +158,11 @@ class LMPolicy(AskingPolicy):
 
     def question(self, view: View) -> Request:
         """The request to the model for a view."""
-        style = self.style
+        style, contents = self.style, self.style.contents(view)
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
-        options = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
-        summaries, is_list = self.ledger.summaries, style.schema == "form"
-        prompt = build(view, summaries, *options, is_list=is_list, seed=self.seed, is_rolling=self._is_rolling)
-        most = SCHEMAS[style.schema]
-        parts = (style.ablation, most, style.addition, style.flavour_of(view), self.seed)
-        schema = None if style.schema == "none" else reply_schema(view, *parts)
+        own = (self.ledger.summaries, contents, self._journal_before(view), drafts)
+        prompt = build(view, *own, self.seed, self._is_rolling)
+        schema = None if style.schema == "none" else reply_schema(view, contents, SCHEMAS[style.schema], self.seed)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 
     def _remember(self, view: View) -> Asking[None]:

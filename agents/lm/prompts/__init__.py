@@ -4,6 +4,6 @@
 """
 
 from agents.lm.prompts.building import LONGEST_SUMMARY, Prompt, build, summarise
-from agents.lm.prompts.wording import Flavour
+from agents.lm.prompts.wording import Contents, Flavour
 
-__all__ = ["LONGEST_SUMMARY", "Flavour", "Prompt", "build", "summarise"]
+__all__ = ["LONGEST_SUMMARY", "Contents", "Flavour", "Prompt", "build", "summarise"]

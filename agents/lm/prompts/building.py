@@ -33,9 +33,9 @@ from agents.lm.prompts.describe import (
     threats_section,
     units_section,
 )
-from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
+from agents.lm.prompts.parts import Ablation, Addition
 from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
-from agents.lm.prompts.wording import Contents, Flavour, identity, points_rules, rulebook
+from agents.lm.prompts.wording import USUAL, Contents, Flavour, identity, points_rules, rulebook
 from welfare_env.board.board import Board
 from welfare_env.engine import RETREATS
 from welfare_env.game.press import MEDIATOR, Message
@@ -78,12 +78,9 @@ class Draft:
 def build(
     view: View,
     summaries: Mapping[str, str] | None = None,
-    flavour: Flavour | str = Flavour.WD,
-    ablation: Ablation = NOTHING,
-    addition: Addition = PLAIN,
+    contents: Contents = USUAL,
     journal: Mapping[str, str] | None = None,
     drafts: Sequence[Draft] = (),
-    is_list: bool = False,
     seed: int | None = None,
     is_rolling: bool = False,
 ) -> Prompt:
@@ -94,39 +91,30 @@ def build(
         summaries: phase ("S1901M") -> the player's summary of its messages. Without one the messages themselves are
             quoted, shortened. A summary must exist when the next phase begins and never change, or the prefix of later
             prompts changes with it; the same holds for entries of the journal.
-        flavour: see `Flavour`.
-        ablation: see `Ablation`.
-        addition: see `Addition`.
+        contents: see `Contents`.
         journal: earlier phase -> the player's note at its end.
         drafts: the player's replies in earlier rounds of this phase.
-        is_list: whether a reply's orders are a list (as with a schema without orders) instead of an object with a key
-            for each unit.
         seed: draws the sequence of units in the example of a reply, as in `reply_schema`.
         is_rolling: whether the last summary covers all phases so far (`summarise` with `last`).
 
     Raises:
-        PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
+        PromptError: the flavour does not fit the player or the rules; the game is over.
     """
-    contents = Contents(_checked(view, flavour), ablation, addition, is_list)
+    _check(view, contents.flavour)
     system = _system(view.board, view.rules, view.power, contents)
-    has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in ablation
+    has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in contents.ablation
     earlier = _earlier(view, summaries or {}, journal or {}, has_messages, is_rolling)
     said = _said(view, drafts) if view.rules.has_press and view.phase_type != RETREATS else ()
     return Prompt(system, (*earlier, _position(view, contents, seed), *said, Block(now(view))))
 
 
-def _checked(view: View, flavour: Flavour | str) -> Flavour:
-    try:
-        kind = Flavour(flavour)
-    except ValueError:
-        raise PromptError(f"flavour {flavour!r:.80}: choose one of {', '.join(Flavour)}") from None
+def _check(view: View, flavour: Flavour) -> None:
     if view.is_done:
         raise PromptError(f"{view!r}: the game is over, there is nothing to ask")
-    if (kind is Flavour.MEDIATOR) != (view.power == MEDIATOR):
-        raise PromptError(f"flavour {kind.value!r} for {view.power}: 'mediator' is for the mediator, and only for it")
-    if kind in (Flavour.WD, Flavour.EXPLOITER) and not view.rules.is_welfare:
-        raise PromptError(f"flavour {kind.value!r}: a game of variant {view.rules.variant!r} has no points; take 'sd'")
-    return kind
+    if (flavour is Flavour.MEDIATOR) != (view.power == MEDIATOR):
+        raise PromptError(f"flavour '{flavour}' for {view.power}: 'mediator' is for the mediator, and only for it")
+    if flavour in (Flavour.WD, Flavour.EXPLOITER) and not view.rules.is_welfare:
+        raise PromptError(f"flavour '{flavour}': a game of variant {view.rules.variant!r} has no points; take 'sd'")
 
 
 @functools.lru_cache(maxsize=64)

@@ -85,6 +85,9 @@ class Contents:
         return keys + (["journal"] if Addition.JOURNAL in self.addition else [])
 
 
+USUAL = Contents()
+
+
 def rulebook(board: Board, rules: Rules, contents: Contents) -> str:
     """The part that all players of a game share, except the mediator, who gives no orders."""
     points, ablation = contents.points(rules), contents.ablation

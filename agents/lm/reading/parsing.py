@@ -17,11 +17,11 @@ What counts
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
-from agents.lm.prompts.wording import Contents, Flavour
+from agents.lm.prompts.parts import PLAIN, Addition
+from agents.lm.prompts.wording import USUAL, Contents, Flavour
 from agents.lm.reading.fields import joined_texts, read_fields
 from agents.lm.reading.issues import ORDER_ISSUES, ParseIssue, is_in_form
 from agents.lm.reading.messages import read_messages
@@ -64,12 +64,7 @@ class Parsed:
 
 
 def reply_schema(
-    view: View,
-    ablation: Ablation = NOTHING,
-    most: int = MAX_ENUM_ORDERS,
-    addition: Addition = PLAIN,
-    flavour: Flavour = Flavour.WD,
-    seed: int | None = None,
+    view: View, contents: Contents = USUAL, most: int = MAX_ENUM_ORDERS, seed: int | None = None
 ) -> dict[str, Any]:
     """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
 
@@ -79,7 +74,8 @@ def reply_schema(
     messages are words of a vocabulary, each is one of them, or "" for silence. Points can be given only if the flavour
     mentions points.
     """
-    contents = Contents(Flavour.MEDIATOR if view.power == MEDIATOR else flavour, ablation, addition)
+    if view.power == MEDIATOR:
+        contents = replace(contents, flavour=Flavour.MEDIATOR)
     texts: dict[str, Any] = {"type": "string"}
     said = texts | {"enum": ["", *view.vocabulary]} if view.vocabulary else texts
     if most and view.asked != MESSAGES:

@@ -12,7 +12,7 @@ from agents.lm import LMPolicy, ScriptedModel
 from agents.lm.errors import ModelError
 from agents.lm.models import Request
 from agents.lm.player.settings import Style
-from agents.lm.prompts import build
+from agents.lm.prompts import Contents, Flavour, build
 from agents.lm.prompts.building import LONGEST_JOURNAL, Draft
 from agents.lm.prompts.describe import adjacency_section, nearest_section, threats_section
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition
@@ -34,7 +34,7 @@ def war(phase: str = "S1905M", **rules: object) -> Game:
 
 
 def text_of(addition: Addition) -> str:
-    return build(war().view("FRANCE", "messages", 1), addition=addition).text
+    return build(war().view("FRANCE", "messages", 1), contents=Contents(addition=addition)).text
 
 
 class TestParts:
@@ -51,7 +51,7 @@ class TestParts:
         drafts = (Draft(1, "Thought.", ("A BUR H",)),) if Addition.DRAFTS in addition else ()
         view = war().view("FRANCE", "messages", 2)
         plain = build(view).text.splitlines()
-        more = build(view, addition=addition, drafts=drafts).text.splitlines()
+        more = build(view, contents=Contents(addition=addition), drafts=drafts).text.splitlines()
         left = iter(more)
         changed = [line for line in plain if not line.startswith("{") and line not in left]
         assert changed == []
@@ -60,7 +60,7 @@ class TestParts:
     def test_adjacency_is_the_boards(self) -> None:
         board = welfare_env.load_board("standard")
         texts = {
-            build(war(phase).view(power, "messages", 1), addition=Addition.ADJACENCY).system[0].text
+            build(war(phase).view(power, "messages", 1), contents=Contents(addition=Addition.ADJACENCY)).system[0].text
             for phase, power in (("S1905M", "FRANCE"), ("F1905M", "ITALY"))
         }
         assert adjacency_section(board) in texts.pop()
@@ -103,23 +103,23 @@ class TestParts:
 
     def test_legal_orders_of_movement(self) -> None:
         view = war().view("FRANCE", "messages", 1)
-        text = build(view, addition=Addition.LEGAL_ORDERS).text
+        text = build(view, contents=Contents(addition=Addition.LEGAL_ORDERS)).text
         for unit, orders in view.legal_orders.items():
             assert f"- {unit}: {', '.join(orders)}\n" in text
         winter = war("W1905A").view("FRANCE", "messages", 1)
-        assert build(winter, addition=Addition.LEGAL_ORDERS).text == build(winter).text
+        assert build(winter, contents=Contents(addition=Addition.LEGAL_ORDERS)).text == build(winter).text
 
     @pytest.mark.parametrize("rules", [Rules(years=2, mediator=True), Rules(years=2, press="tokens", mediator=True)])
     def test_the_mediator_has_nothing_of_its_own(self, rules: Rules) -> None:
         view = Game(rules=rules).view(MEDIATOR, "messages", 1)
-        text = build(view, flavour="mediator", addition=EVERYTHING).text
+        text = build(view, contents=Contents(Flavour.MEDIATOR, addition=EVERYTHING)).text
         assert "reach your units" not in text
         assert '"journal"' in text
 
     @pytest.mark.parametrize("map_name", ["pure", "clique:4", "shared-clique:4"])
     def test_other_maps(self, map_name: str) -> None:
         view = Game(map_name, Rules(years=2)).view(Game(map_name).powers[0], "messages", 1)
-        assert build(view, addition=EVERYTHING).text
+        assert build(view, contents=Contents(addition=EVERYTHING)).text
 
 
 def spoken(model: ScriptedModel, addition: Addition, rounds: int = 3) -> LMPolicy:

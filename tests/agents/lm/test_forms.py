@@ -11,7 +11,7 @@ import pytest
 from agents import DumbBotPolicy
 from agents.lm import LMPolicy, ScriptedModel
 from agents.lm.player.settings import SCHEMAS
-from agents.lm.prompts import Flavour, build
+from agents.lm.prompts import Contents, Flavour, build
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, PLAIN, Ablation, Addition, parts_text
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.order_schema import NOTHING as WAIVE
@@ -77,9 +77,10 @@ def checked(
     seed: int | None = None,
 ) -> str:
     """The phase type of a view whose prompt and schema agree."""
-    shown = build(view, flavour=flavour, ablation=ablation, addition=addition, is_list=schema == "form", seed=seed)
+    contents = Contents(flavour, ablation, addition, is_list=schema == "form")
+    shown = build(view, contents=contents, seed=seed)
     written = example(shown.text, view.phase)
-    enforced = reply_schema(view, ablation, SCHEMAS[schema], addition, flavour, seed)
+    enforced = reply_schema(view, contents, SCHEMAS[schema], seed)
     assert obeys(written, enforced), (written, json.dumps(enforced)[:500])
     read = parse(written, view, addition=addition)
     assert not read.issues, (written, read.issues)
@@ -135,8 +136,8 @@ def test_the_words_of_a_winter_name_its_keys(setting: str) -> None:
         if view.phase_type != "A" or not view.legal_orders:
             continue
         flavour = flavours(view)[0]
-        text = build(view, flavour=flavour).text
-        schema = reply_schema(view, flavour=flavour)["properties"]["orders"]
+        text = build(view, contents=Contents(flavour)).text
+        schema = reply_schema(view, Contents(flavour))["properties"]["orders"]
         told = text.partition("# What you can order")[2].partition("# The form")[0]
         sentence = next(line for line in told.splitlines() if WAIVE in line)
         for each in schema.get("anyOf", [schema]):

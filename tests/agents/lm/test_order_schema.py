@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import welfare_env
 from agents import make
 from agents.lm.player.settings import SCHEMAS
-from agents.lm.prompts import build
+from agents.lm.prompts import Contents, Flavour, build
 from agents.lm.reading.grammar import gbnf
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.order_schema import LONGEST_ENUM, order_schema
@@ -240,7 +240,7 @@ def test_every_set_of_disbands_that_may_be() -> None:
 @pytest.mark.parametrize("name", ["two of three builds", "two of four builds", "must disband"])
 def test_the_prompt_shows_the_form_of_a_choice(name: str) -> None:
     view = VIEWS[name]
-    shown = build(view, flavour="wd" if view.rules.is_welfare else "sd").text
+    shown = build(view, contents=Contents(Flavour.WD if view.rules.is_welfare else Flavour.SD)).text
     (example,) = [
         line for line in shown.split("\n") if line.startswith('{"reasoning": "...", "orders": {') and "WAIVE" in line
     ]

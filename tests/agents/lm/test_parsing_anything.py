@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.lm.prompts import Contents
 from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
 from agents.lm.reading.messages import MAX_MESSAGES
@@ -151,7 +152,7 @@ def test_numbers_of_texts_are_bounded() -> None:
 def test_a_schema_has_the_keys_of_the_prompt_in_their_sequence(ablation: Ablation) -> None:
     expected = ["messages", "orders"] if ablation & Ablation.ORDERS_LAST else ["orders", "messages"]
     reasoning = [] if ablation & Ablation.NO_REASONING else ["reasoning"]
-    assert list(reply_schema(WINTER, ablation)["properties"]) == reasoning + expected
+    assert list(reply_schema(WINTER, Contents(ablation=ablation))["properties"]) == reasoning + expected
 
 
 def test_the_schema_fits_the_player() -> None:

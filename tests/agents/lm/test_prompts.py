@@ -75,6 +75,7 @@ def written(prompt: Prompt) -> str:
     return "".join(f"<<{name}>>\n{text}" for name, text in marks.items())
 
 
+SD = Contents(Flavour.SD)
 PROMISED = {"S1901M": "I promised to leave TYR empty."}
 DRAFTS = (Draft(1, "Italy may agree.", ("A PAR H",)), Draft(2, "", ()))
 CASES: dict[str, Callable[[], Prompt]] = {
@@ -82,7 +83,7 @@ CASES: dict[str, Callable[[], Prompt]] = {
     "wd-additions": lambda: build(
         opening().view("FRANCE", "messages", 3),
         PROMISED,
-        addition=EVERYTHING,
+        Contents(addition=EVERYTHING),
         journal={"S1901M": "Trust nobody."},
         drafts=DRAFTS,
     ),
@@ -91,14 +92,14 @@ CASES: dict[str, Callable[[], Prompt]] = {
     "wd-retreats": lambda: build(retreat()),
     "wd-options-winter": lambda: build(war("W1902A", OPTIONS, welfare={"FRANCE": 2}).view("FRANCE", "messages", 1)),
     "wd-no-press": lambda: build(opening(Rules(press=None)).view("FRANCE")),
-    "wd-all-ablations": lambda: build(opening().view("FRANCE", "messages", 2), ablation=ALL),
+    "wd-all-ablations": lambda: build(opening().view("FRANCE", "messages", 2), contents=Contents(ablation=ALL)),
     "wd-pure": lambda: build(opening(map_name="pure").view("FRANCE", "messages", 1)),
-    "sd-movement": lambda: build(opening(Rules(variant="standard")).view("FRANCE", "messages", 1), flavour="sd"),
-    "sd-winter": lambda: build(war("W1905A", Rules(variant="standard")).view("FRANCE", "messages", 1), flavour="sd"),
-    "exploiter": lambda: build(opening().view("FRANCE", "messages", 1), flavour="exploiter"),
+    "sd-movement": lambda: build(opening(Rules(variant="standard")).view("FRANCE", "messages", 1), contents=SD),
+    "sd-winter": lambda: build(war("W1905A", Rules(variant="standard")).view("FRANCE", "messages", 1), contents=SD),
+    "exploiter": lambda: build(opening().view("FRANCE", "messages", 1), contents=Contents(Flavour.EXPLOITER)),
     "wd-tokens": lambda: build(talk(TOKENS).view("FRANCE", "messages", 2)),
-    "mediator-tokens": lambda: build(talk(TOKENS).view("MEDIATOR", "messages", 2), flavour="mediator"),
-    "mediator": lambda: build(opening(OPTIONS).view("MEDIATOR", "messages", 1), flavour="mediator"),
+    "mediator-tokens": lambda: build(talk(TOKENS).view("MEDIATOR", "messages", 2), contents=Contents(Flavour.MEDIATOR)),
+    "mediator": lambda: build(opening(OPTIONS).view("MEDIATOR", "messages", 1), contents=Contents(Flavour.MEDIATOR)),
     "summariser": lambda: summarise(opening().history[0], "FRANCE", about(opening().view("FRANCE"), Contents())),
     "summariser-sd-rolling": lambda: summarise(opening().history[0], "FRANCE", last="Trust nobody."),
 }
@@ -204,7 +205,7 @@ def later_view() -> View:
 
 @pytest.mark.parametrize("ablation", TITLES, ids=parts_text)
 def test_an_ablation_takes_its_part_out_and_leaves_the_others(ablation: Ablation) -> None:
-    whole, less = build(later_view()).text, build(later_view(), ablation=ablation).text
+    whole, less = build(later_view()).text, build(later_view(), contents=Contents(ablation=ablation)).text
     assert TITLES[ablation] in whole
     assert TITLES[ablation] not in less
     assert all((title in less) == (flag is not ablation) for flag, title in TITLES.items())
@@ -212,7 +213,7 @@ def test_an_ablation_takes_its_part_out_and_leaves_the_others(ablation: Ablation
 
 def test_orders_last() -> None:
     def keys(ablation: Ablation) -> list[str]:
-        text = build(later_view(), ablation=ablation).text
+        text = build(later_view(), contents=Contents(ablation=ablation)).text
         return sorted(("reasoning", "orders", "messages"), key=lambda key: text.index(f'"{key}":'))
 
     assert keys(NOTHING) == ["reasoning", "orders", "messages"]
@@ -232,14 +233,14 @@ def test_eleven_ablations_and_their_names() -> None:
 def test_oppression_points_everywhere_but_in_quotations() -> None:
     game = opening()
     game.send("GERMANY", "FRANCE", "Welfare points (WP) for all!")
-    text = build(game.view("FRANCE", "messages", 1), ablation=Ablation.OPPRESSION_POINTS).text
+    text = build(game.view("FRANCE", "messages", 1), contents=Contents(ablation=Ablation.OPPRESSION_POINTS)).text
     assert re.findall("welfare|WP", text, re.IGNORECASE) == ["Welfare", "WP"]
     assert "OP 0" in text
 
 
 @pytest.mark.parametrize("rules", [Rules(variant="standard"), Rules(), OPTIONS], ids=["standard", "welfare", "options"])
 def test_sd_knows_no_points(rules: Rules) -> None:
-    text = build(opening(rules).view("FRANCE", "messages", 1), flavour="sd").text
+    text = build(opening(rules).view("FRANCE", "messages", 1), contents=SD).text
     assert not re.search(r"[Ww]elfare|\bWP\b|points|GIVE", text)
 
 
@@ -304,7 +305,7 @@ def test_every_moment_of_every_kind_of_game_has_a_prompt(map_name: str, variant:
     rng = np.random.default_rng(5)
     while not game.is_done:
         for power in game.powers:
-            text = build(game.view(power, "messages", 1), flavour=flavour).text
+            text = build(game.view(power, "messages", 1), contents=Contents(Flavour(flavour))).text
             assert f"You are {power}." in text
             assert f"It is {game.phase} (" in text
             assert f"Years left, this one included: {2 - game.position.state.year}." in text
@@ -337,7 +338,6 @@ def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
 @pytest.mark.parametrize(
     ("game", "player", "flavour", "reason"),
     [
-        (Game(), "FRANCE", "wdd", "choose one of wd, sd, exploiter, mediator"),
         (Game(), "FRANCE", "mediator", "for the mediator"),
         (Game(rules=OPTIONS), "MEDIATOR", "wd", "for the mediator"),
         (Game(rules=Rules(variant="standard")), "FRANCE", "wd", "take 'sd'"),
@@ -346,7 +346,7 @@ def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
 )
 def test_a_flavour_that_does_not_fit(game: Game, player: str, flavour: str, reason: str) -> None:
     with pytest.raises(PromptError, match=reason):
-        build(game.view(player, "messages", 1), flavour=flavour)
+        build(game.view(player, "messages", 1), contents=Contents(Flavour(flavour)))
 
 
 def test_a_finished_game_has_no_prompt() -> None:
