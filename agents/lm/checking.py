@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import Reply, Request
-from agents.lm.models.providers.faults import SCHEMA
 from agents.lm.models.providers.grammars import GRAMMARS, PROBE, probe_request
 from agents.lm.models.providers.openai import OpenAIModel
+from agents.lm.models.providers.refusals import SCHEMA
 from agents.lm.models.providers.remote_model import CUT, is_same_model
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.obeying import obeys

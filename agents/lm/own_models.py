@@ -18,18 +18,22 @@ import json
 import math
 from collections import Counter
 from collections.abc import Awaitable
-from dataclasses import replace
-from typing import Any, Protocol, get_args, runtime_checkable
+from dataclasses import asdict, replace
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import TypeAdapter, ValidationError
 
 from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.limits import MODELS, Halt
 from agents.lm.models.prices import Counts, Price
-from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
+from agents.lm.models.protocol import Model, Reply, Request
 from agents.lm.models.providers.remote_model import most_tokens
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from welfare_env.checks import quoted
+
+_REPLY = TypeAdapter(Reply)
 
 
 @runtime_checkable
@@ -131,9 +135,15 @@ class AdaptedModel:
             said = Reply(said, Counts(prompt, 0, 0, len(said.encode())).usage(self.price), model=self.name)
         if not isinstance(said, Reply):
             raise ConfigError(f"model {self.name!r}: complete returned a {type(said).__name__}: give a text or a Reply")
-        if fault := _fault(said):
-            raise ConfigError(f"model {self.name!r}: complete returned a Reply with {fault}")
+        try:
+            said = _REPLY.validate_python(asdict(said))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = f"{'.'.join(map(str, first['loc']))} {first['input']!r:.80}: {first['msg']}"
+            raise ConfigError(f"model {self.name!r}: complete returned a Reply with {where}") from None
         usage = said.usage
+        if usage.cached_tokens > usage.input_tokens or not math.isfinite(usage.dollars or 0.0):
+            raise ConfigError(f"model {self.name!r}: complete returned an impossible {usage}")
         if usage.dollars is None and self.price is not None:
             plain = usage.input_tokens - usage.cached_tokens
             counts = Counts(plain, usage.cached_tokens, 0, usage.output_tokens, usage.reasoning_tokens)
@@ -164,39 +174,6 @@ def _is_under(model: Model, budget: Budget) -> bool:
         inner = inner.model
     is_free = isinstance(inner, ScriptedModel | ReplayModel) or budget.max_tokens is budget.max_dollars is None
     return is_free or getattr(inner, "budget", None) is budget
-
-
-def _fault(reply: Reply) -> str:
-    """What is wrong with a reply, so that our cache could not read it; "" if nothing is."""
-    for name in ("text", "model", "reasoning"):
-        if not isinstance(getattr(reply, name), str):
-            return f"{name} {getattr(reply, name)!r:.80}: give a text"
-    if reply.finish not in get_args(Finish):
-        return f"finish {reply.finish!r:.80}: give one of {', '.join(get_args(Finish))}"
-    if not _is_count(reply.attempts):
-        return f"attempts {reply.attempts!r:.80}: give a whole number"
-    if not isinstance(reply.faults, tuple) or not all(isinstance(fault, str) for fault in reply.faults):
-        return f"faults {reply.faults!r:.80}: give a tuple of texts"
-    return _usage_fault(reply.usage)
-
-
-def _usage_fault(usage: Any) -> str:
-    """What is wrong with the usage of a reply; "" if nothing is."""
-    if not isinstance(usage, Usage):
-        return f"usage {usage!r:.80}: give a Usage"
-    for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"):
-        if not _is_count(getattr(usage, name)):
-            return f"{name} {getattr(usage, name)!r:.80}: give a whole number from 0"
-    if usage.cached_tokens > usage.input_tokens:
-        return f"cached_tokens {usage.cached_tokens}: they are part of the input_tokens, {usage.input_tokens}"
-    dollars = usage.dollars
-    if dollars is not None and not (isinstance(dollars, int | float) and 0 <= dollars < math.inf):
-        return f"dollars {dollars!r:.80}: give a number from 0, or None"
-    return ""
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
 
 
 def _checked_name(model: Any) -> str:

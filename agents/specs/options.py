@@ -154,8 +154,6 @@ LM_OPTIONS: dict[str, Reader] = {
     "timeout": number,
     "retries": whole,
     "max_concurrent": whole,
-    "requests_per_minute": whole,
-    "tokens_per_minute": whole,
     "prices": word,
     "latency": number,
 }

@@ -19,6 +19,7 @@ from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
+from agents.lm.models.providers.refusals import Refusals
 from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
 from agents.lm.reading.parsing import parse, reply_schema
 from agents.lm.stub.replies import Instance
@@ -274,7 +275,7 @@ def model_of(api: str) -> tuple[Any, list[tuple[int, dict[str, str], bytes]]]:
 def receive(api: str, status: int, headers: dict[str, str], content: bytes) -> Any:
     """The reply; errors are readable, without the key, and account for what was used."""
     model, sending = model_of(api)
-    model._refused.clear()
+    model._refusals = Refusals()
     model._failures = 0
     sending[:] = [(status, headers, content)]
     try:

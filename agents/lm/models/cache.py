@@ -17,11 +17,13 @@ from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
 from threading import RLock
-from typing import Any, get_args
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from agents.lm.errors import FAULT_KINDS, CacheError, ModelError
 from agents.lm.models.limits import MODELS
-from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
+from agents.lm.models.protocol import Model, Reply, Request, Usage
 from agents.runtime.files import parse_json
 from agents.runtime.storage import FileLayout
 
@@ -35,6 +37,7 @@ CREATE TABLE replies (
     reply TEXT NOT NULL    -- JSON; of a call that failed for good, how it failed
 ) WITHOUT ROWID
 """
+_REPLY, _USAGE = TypeAdapter(Reply), TypeAdapter(Usage)
 _CURE = "Restore the file from a copy, or delete it: what is missing is asked again"
 
 _LAYOUT = FileLayout(
@@ -129,7 +132,7 @@ class ResponseCache:
         rows = self._run("SELECT DISTINCT model FROM replies ORDER BY model")
         try:
             found = [parse_json(text) for (text,) in rows]
-            return [{"name": _text(model["name"]), "settings": dict(model["settings"])} for model in found]
+            return [{"name": model["name"] + "", "settings": dict(model["settings"])} for model in found]
         except (ValueError, KeyError, TypeError) as error:
             raise CacheError(f"{self.path}: the name of a model cannot be read. {_CURE}") from error
 
@@ -264,32 +267,12 @@ def read_outcome(kept: Any) -> Reply | ModelError:
     Raises:
         ValueError, KeyError, TypeError: not a reply or a failed call.
     """
-    usage, faults = _usage(kept["usage"]), tuple(_text(fault) for fault in kept["faults"])
-    if "failed" in kept:
-        if kept["failed"] not in FAULT_KINDS:
-            raise ValueError(kept["failed"])
-        return ModelError(kept["failed"], _text(kept["text"]), faults, usage)
-    left_out = tuple(_text(name) for name in kept.get("left_out", ()))
-    reply = Reply(**kept | {"usage": usage, "faults": faults, "left_out": left_out})
-    if usage is None or reply.finish not in get_args(Finish) or type(reply.attempts) is not int:
-        raise ValueError("usage, finish or attempts")
-    _text(reply.text + reply.model + reply.reasoning)
-    return reply
-
-
-def _usage(kept: Any) -> Usage | None:
-    usage = None if kept is None else Usage(**kept)
-    if usage is not None:
-        counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
-        if not all(type(count) is int for count in counts) or not isinstance(usage.dollars, int | float | None):
-            raise TypeError("usage")
-    return usage
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} in place of text")
-    return value
+    if "failed" not in kept:
+        return _REPLY.validate_python(kept)
+    usage = None if kept["usage"] is None else _USAGE.validate_python(kept["usage"])
+    if kept["failed"] not in FAULT_KINDS or not isinstance(kept["text"], str):
+        raise ValueError("not a failed call")
+    return ModelError(kept["failed"], kept["text"], tuple(map(str, kept["faults"])), usage)
 
 
 def _settle(future: Future[Reply], outcome: Reply | ModelError) -> None:

@@ -1,4 +1,4 @@
-"""How calls wait: the event loops, a server's rate limits, and stopping all calls of a run.
+"""How calls wait: the event loops, and stopping all calls of a run.
 
 Games play in one loop (`GAMES`), and models are asked in another (`MODELS`), each in a thread of its own, so that games
 that compute do not hold up the answers. All calls of remote models run in `MODELS`: their state needs no locks.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
@@ -22,8 +21,7 @@ from agents.lm.errors import LMError, StoppedError
 
 _T = TypeVar("_T")
 
-MINUTE = 60.0
-LOOK = 0.5  # seconds after which a call that waits looks whether its run has ended, or whether others used fewer tokens
+LOOK = 0.5  # seconds after which a call that waits looks whether its run has ended
 
 
 @dataclass(frozen=True)
@@ -100,63 +98,6 @@ class Halt:
         while (left := end - clock.now()) > 0:
             await clock.sleep(min(left, LOOK))
             self.check(since)
-
-
-class Pace:
-    """Limits on the requests, and on the tokens of requests, that begin within a minute. Used in one event loop.
-
-    A call counts with the most tokens that it may use, and once it has ended with those that it has used. Calls begin
-    in order of arrival; one that exceeds the limit of tokens by itself begins when no other counts any more.
-
-    Args:
-        requests, tokens: the limits per minute; None for no limit.
-        clock: the clock to use.
-    """
-
-    def __init__(self, requests: int | None, tokens: int | None, clock: Clock) -> None:
-        self._requests, self._tokens, self._clock = requests, tokens, clock
-        self._calls: deque[Started] = deque()
-        self._first = asyncio.Lock()
-
-    async def begin(self, tokens: int, halt: Halt, since: int) -> Started:
-        """Waits until a call of so many tokens may begin.
-
-        Returns:
-            The call; set its tokens once they are known.
-
-        Raises:
-            LMError: the run was stopped.
-        """
-        async with self._first:
-            while (seconds := self._wait(tokens)) > 0:
-                await halt.pause(min(seconds, LOOK), since, self._clock)
-            halt.check(since)
-            call = Started(self._clock.now(), tokens)
-            if self._requests is not None or self._tokens is not None:
-                self._calls.append(call)
-        return call
-
-    def _wait(self, tokens: int) -> float:
-        """Seconds until a call may begin, if those in progress use all they may."""
-        now, wait = self._clock.now(), 0.0
-        while self._calls and self._calls[0].time <= now - MINUTE:
-            self._calls.popleft()
-        if self._requests is not None and len(self._calls) >= self._requests:
-            wait = self._calls[-self._requests].time + MINUTE - now
-        over = 0 if self._tokens is None else sum(call.tokens for call in self._calls) + tokens - self._tokens
-        for call in self._calls:
-            if over <= 0:
-                break
-            wait, over = max(wait, call.time + MINUTE - now), over - call.tokens
-        return wait
-
-
-@dataclass
-class Started:
-    """A request that has begun: when, and its tokens."""
-
-    time: float
-    tokens: int
 
 
 class BackgroundLoop:

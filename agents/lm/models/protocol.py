@@ -8,11 +8,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+
+from annotated_types import Ge
 
 from agents.lm.errors import ConfigError, PromptError
 
 Finish = Literal["stop", "length", "refusal", "other"]
+Count = Annotated[int, Ge(0)]
 
 MAX_CACHE_KEY = 64  # characters; OpenAI's limit of `prompt_cache_key`
 _SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's limit of a schema's name
@@ -123,11 +126,11 @@ class Usage:
         reasoning_tokens: those of `output_tokens` that were thinking, as far as the server tells.
     """
 
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    dollars: float | None
-    reasoning_tokens: int = 0
+    input_tokens: Count
+    cached_tokens: Count
+    output_tokens: Count
+    dollars: Annotated[float, Ge(0.0)] | None
+    reasoning_tokens: Count = 0
 
     @property
     def tokens(self) -> int:
@@ -169,7 +172,7 @@ class Reply:
     usage: Usage = NO_USAGE
     finish: Finish = "stop"
     model: str = ""
-    attempts: int = 1
+    attempts: Count = 1
     faults: tuple[str, ...] = ()
     reasoning: str = ""
     left_out: tuple[str, ...] = ()

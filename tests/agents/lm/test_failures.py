@@ -23,8 +23,8 @@ import evaluation
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, PASSING_KINDS, AccessError, LMError, ModelError, StoppedError
 from agents.lm.models import Block, Model, OpenAIModel, Reply, Request
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.limits import Clock, Halt, Pace
-from agents.lm.models.providers.faults import shape, status_fault
+from agents.lm.models.providers.faults import status_fault
+from agents.lm.models.providers.refusals import shape
 from agents.lm.models.providers.remote_model import FIRST_QUESTIONS, RemoteModel
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
@@ -196,24 +196,6 @@ class TestPauses:
 
 
 class TestLimits:
-    def test_requests_and_tokens_of_any_minute(self) -> None:
-        now = [0.0]
-
-        async def sleep(seconds: float) -> None:
-            now[0] += seconds
-            await asyncio.sleep(0)
-
-        clock, halt = Clock(lambda: now[0], sleep), Halt()
-
-        async def times(pace: Pace, tokens: list[int]) -> list[float]:
-            return [(await pace.begin(each, halt, 0)).time for each in tokens]
-
-        tokens = [60, 40, 1, 99, 250, 50, 50, 30]
-        assert asyncio.run(times(Pace(None, 100, clock), tokens)) == [0, 0, 60, 60, 120, 180, 180, 240]
-        now[0] = 0.0
-        assert asyncio.run(times(Pace(2, None, clock), [1] * 5)) == [0, 0, 60, 60, 120]
-        assert len(asyncio.run(times(Pace(None, None, clock), [10**9] * 9))) == 9
-
     def test_so_many_at_a_time(self, connect: Connect, question: Request, stub: InProcess) -> None:
         with ThreadPoolExecutor(8) as pool, StubServer(latency=0.02) as server:
             model = OpenAIModel("any", base_url=f"{server.url}/v1", max_concurrent=3)

@@ -234,10 +234,6 @@ class TestNowhereElse:
         monkeypatch.setenv("ROUTER_KEY", "secret")  # a short one may be a word
         assert "secret" in connect(api, key_variable="ROUTER_KEY").complete(question).text
 
-    def test_a_model_is_not_pickled(self, api: str, connect: Connect, question: Request) -> None:
-        with pytest.raises(TypeError, match="make a new one"):
-            pickle.dumps(connect(api))
-
     def test_the_advice_when_a_key_is_refused(self, api: str, connect: Connect, question: Request, **_: Any) -> None:
         with pytest.raises(AccessError, match="was sent no key: name the variable that holds it with key_variable"):
             connect(api, "fail-401").complete(question)

@@ -348,7 +348,7 @@ class TestChecks:
         [
             *({"timeout": wrong} for wrong in (0, "5", float("nan"), 10**400)),
             *({"retries": wrong} for wrong in (-1, 1.5, True, None)),
-            *({"max_concurrent": 0}, {"requests_per_minute": 0.5}, {"tokens_per_minute": "9"}),
+            *({"max_concurrent": 0}, {"max_concurrent": 1.5}),
             *({"api": "messages"}, {"backoff": -1}, {"structured": "no"}, {"effort": 3}),
             *({"extra": wrong} for wrong in ("", "5", "{", '{"messages": []}', '{"stream": true}', {1: print})),
         ],

@@ -208,12 +208,12 @@ class TestErrors:
             (None, "give a text or a Reply"),
             (b"x", "give a text or a Reply"),
             (Reply(None), "text None"),  # type: ignore[arg-type]
-            (Reply("x", finish="done"), "finish 'done': give one of stop"),  # type: ignore[arg-type]
-            (Reply("x", faults=["server"]), "faults"),  # type: ignore[arg-type]
-            (Reply("x", Usage(5, 6, 0, None)), "cached_tokens 6: they are part of the input_tokens, 5"),
-            (Reply("x", Usage(5, 0, 2, float("nan"))), "dollars nan"),
-            (Reply("x", {"input_tokens": 5}), "give a Usage"),  # type: ignore[arg-type]
-            (Reply("x", Usage(-1, 0, 0, None)), "input_tokens -1: give a whole number from 0"),
+            (Reply("x", finish="done"), "finish 'done'"),  # type: ignore[arg-type]
+            (Reply("x", faults=[5]), "faults"),  # type: ignore[arg-type]
+            (Reply("x", Usage(5, 6, 0, None)), "cached_tokens=6"),
+            (Reply("x", Usage(5, 0, 2, float("nan"))), "dollars=nan|dollars.* nan"),
+            (Reply("x", {"input_tokens": 5}), "usage"),  # type: ignore[arg-type]
+            (Reply("x", Usage(-1, 0, 0, None)), "input_tokens -1"),
         ],
     )
     def test_an_answer_of_another_kind_or_with_wrong_values(self, said: Any, fault: str) -> None:

@@ -15,7 +15,7 @@ from welfare_env import UnknownAgentError
 FULL = (
     "lm:openai/some-model,temperature=0.7,top_p=none,max_tokens=500,flavour=sd,ablate=no_reasoning+no_examples,"
     "add=journal+threats,summariser=anthropic/other,schema=form,api=responses,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
-    "retries=2,max_concurrent=4,requests_per_minute=60"
+    "retries=2,max_concurrent=4"
 )
 
 

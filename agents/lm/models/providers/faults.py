@@ -1,8 +1,4 @@
-"""The faults of a try: what the errors of the SDKs mean to us, and which parameter a server has refused.
-
-Newer models accept only one of temperature and top_p, or neither; some servers do not know schemas, or have another
-name for the limit of a reply. Only the server knows, and reports it as an error.
-"""
+"""The faults of a try: what the errors of the SDKs mean to us."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from agents.lm.models.prices import Counts
@@ -28,22 +25,9 @@ _FINAL = frozenset({"bad request", "authentication", "not found", "quota", "too 
 _PROMPT_TOO_LONG = re.compile(r"context.length|prompt is too long|maximum context|context window", re.IGNORECASE)
 _NO_MONEY = re.compile(r"insufficient_quota|credit balance is too low|insufficient (?:credits|balance)", re.IGNORECASE)
 _FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # OpenRouter's 403 for a single prompt, not for all
+_NEVER_SENT = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol")  # of httpx
 _MAX_TEXT = 300  # characters kept of a server's words
 _MAX_READ = 2000  # characters of them that are searched
-
-SAMPLING = ("top_p", "temperature")
-SCHEMA = "schema"
-LIMIT = "max_tokens"
-
-_SCHEMAS = re.compile(
-    r"response_?format|json_?schema|output_config(?!\.effort)|output_format|text\.format|structured.?outputs?|schema"
-    r"|grammar|ebnf",
-    re.IGNORECASE,
-)
-_UNKNOWN = re.compile(
-    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|deprecated|not permitted|not allowed|instead",
-    re.IGNORECASE,
-)
 
 
 class Fault(Exception):
@@ -64,6 +48,31 @@ class Fault(Exception):
         super().__init__(kind, text)
         self.kind, self.text, self.retry_after, self.used, self.about = kind, text, retry_after, used, about
         self.is_final = kind in _FINAL or (retry_after or 0.0) > MAX_RETRY_AFTER
+
+
+def fault_of(error: Exception, sdk: ModuleType, hide: Callable[[str], str]) -> Fault | None:
+    """The fault for an exception that a call of an SDK has raised; None if it is none of the SDK's or the server's.
+
+    Args:
+        error: the exception.
+        sdk: the SDK's module.
+        hide: removes secrets from a text.
+    """
+    if isinstance(error, Fault):
+        return error
+    if isinstance(error, sdk.APIStatusError):
+        return status_fault(error.status_code, error.response.headers, error.body, hide)
+    cause = error.__cause__ or error
+    said = clean(hide(f"{type(cause).__name__} {cause}"))
+    if isinstance(error, sdk.APITimeoutError) and "Connect" not in type(cause).__name__:
+        return Fault("timeout", "no answer in time; a larger `timeout` waits longer")
+    if isinstance(error, sdk.APIConnectionError):
+        return Fault("unreachable" if type(cause).__name__ in _NEVER_SENT else "connection", said)
+    if type(error).__module__.startswith("httpx"):  # broken off while it was streamed
+        return Fault("connection", said)
+    if isinstance(error, (LookupError, TypeError, AttributeError, ValueError, AssertionError, sdk.APIError)):
+        return Fault("malformed", f"the answer is not what the interface promises: {said}")
+    return None
 
 
 def status_fault(status: int, headers: Mapping[str, str], body: Any, hide: Callable[[str], str]) -> Fault:
@@ -137,42 +146,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, date.timestamp() - time.time())
     except (ValueError, OverflowError):  # an impossible date, or one that Python cannot parse
         return None
-
-
-def refused(fault: Fault, sent: Mapping[str, str]) -> str | None:
-    """The parameter that a server has refused, or None.
-
-    Args:
-        fault: the server's fault.
-        sent: the optional parameters -> their names on that server, in the sequence in which they are left out.
-    """
-    if fault.kind in ("bad request", "not found", "server"):
-        return next((parameter for parameter, name in sent.items() if _is_about(parameter, name, fault)), None)
-    return None
-
-
-def _is_about(parameter: str, name: str, fault: Fault) -> bool:
-    if parameter == SCHEMA:
-        return _SCHEMAS.search(fault.about) is not None
-    if re.search(rf"\b{name}\b", fault.about) is None:
-        return False
-    # A limit may just have a wrong value; a sampling parameter is left out whatever is wrong with it.
-    return _UNKNOWN.search(fault.about) is not None if parameter == LIMIT else fault.kind == "bad request"
-
-
-def shape(schema: Any) -> str:
-    """What a schema has in common with those that a server refuses for the same reason: its form, and about its size.
-
-    The names of properties and the values of enums are left out, and alternatives of one form count once.
-    """
-    return f"{_form(schema)} of {len(str(schema)).bit_length()} bits"
-
-
-def _form(schema: Any) -> str:
-    if not isinstance(schema, Mapping):
-        return "any"
-    alternatives = sorted({_form(each) for each in schema.get("anyOf", ())})
-    parts = sorted({_form(each) for each in schema.get("properties", {}).values()})
-    inner = [*alternatives, *parts, *([_form(schema["items"])] if "items" in schema else [])]
-    words = sorted(word for word in schema if word not in ("properties", "required"))
-    return f"{schema.get('type', '')}[{' '.join(words)}]({', '.join(inner)})"

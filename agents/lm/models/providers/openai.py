@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Self
 from agents.lm.errors import ConfigError
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
-from agents.lm.models.providers.faults import LIMIT, body_fault, clean
+from agents.lm.models.providers.faults import body_fault, clean
 from agents.lm.models.providers.grammars import GRAMMARS, grammar_fields
+from agents.lm.models.providers.refusals import LIMIT, Refusals
 from agents.lm.models.providers.remote_model import STREAMED, Answer, RemoteModel, count, readable
 from agents.lm.models.settings import check_number
 
@@ -74,7 +75,7 @@ class OpenAIModel(RemoteModel):
     def with_grammar(self, kind: str) -> Self:
         """The same model, sending schemas as grammars of this kind."""
         model = object.__new__(type(self))
-        model.__dict__.update(self.__dict__, grammar=kind, _refused=set())
+        model.__dict__.update(self.__dict__, grammar=kind, _refusals=Refusals())
         return model
 
     async def ask(self, request: Request, left_out: frozenset[str]) -> Answer:

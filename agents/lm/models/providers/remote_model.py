@@ -24,10 +24,11 @@ import numpy as np
 
 from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
-from agents.lm.models.limits import MODELS, Clock, Halt, Pace
+from agents.lm.models.limits import MODELS, Clock, Halt
 from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE, Finish, Reply, Request, Usage
-from agents.lm.models.providers.faults import PAID_FOR, SAMPLING, SCHEMA, Fault, clean, refused, shape, status_fault
+from agents.lm.models.providers.faults import PAID_FOR, Fault, clean, fault_of
+from agents.lm.models.providers.refusals import SAMPLING, SCHEMA, Refusals, not_sent, refused
 from agents.lm.models.settings import (
     check_kind,
     check_number,
@@ -49,8 +50,8 @@ FIRST_RETRIES = 2
 FIRST_QUESTIONS = 5
 """If so many questions fail before the first answer, the server is assumed not to answer the rest of the run either."""
 MAX_COMPARED = 100  # replies that are compared with their schema: enough to see whether it is enforced
+BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
 STREAMED = 8000  # tokens; longer replies are streamed, so that the time limit applies to silence
-BYTES_A_TOKEN = 3  # in English prompts, a low estimate
 BESIDES = 100  # tokens that a server may add around the prompts and the schema
 CUT = 8  # bytes of a prompt per token that the server has read, from which it must have cut the prompt
 
@@ -98,9 +99,6 @@ class RemoteModel(ABC):
         backoff: seconds before the first retry, doubled each time up to a minute, and randomly shortened by up to a
             half. A server's own waiting time takes precedence.
         max_concurrent: largest number of questions at a time; None for as many as concurrent games ask (`expect`).
-        requests_per_minute: largest number of tries in any minute; None for no limit.
-        tokens_per_minute: largest number of tokens, of prompts and replies, in tries that begin within a minute; None
-            for no limit. A try counts with the most it may use, and once it has ended with what it has used.
         structured: whether the schema of the reply is sent; one that the server refuses is left out in any case.
         effort: how much the model should think, in the provider's words ("low"); None leaves it to the model.
         extra: further fields of the request's body, which the server must know: a dict, or the text of a JSON object.
@@ -135,8 +133,6 @@ class RemoteModel(ABC):
         retries: int = 6,
         backoff: float = 1.0,
         max_concurrent: int | None = None,
-        requests_per_minute: int | None = None,
-        tokens_per_minute: int | None = None,
         structured: bool = True,
         effort: str | None = None,
         extra: Mapping[str, Any] | str | None = None,
@@ -151,8 +147,6 @@ class RemoteModel(ABC):
         check_number("retries", retries, whole=True)
         check_number("backoff", backoff)
         check_number("max_concurrent", 1 if max_concurrent is None else max_concurrent, above=0, whole=True)
-        check_number("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0, whole=True)
-        check_number("tokens_per_minute", 1 if tokens_per_minute is None else tokens_per_minute, 0, whole=True)
         check_kind("structured", structured, bool)
         check_kind("effort", "" if effort is None else effort, str)
         if not model:
@@ -176,12 +170,11 @@ class RemoteModel(ABC):
         self._made: tuple[str, Any] | None = None  # the client, and its key
         self._is_bounded, self._places_wanted = max_concurrent is not None, max_concurrent or MIN_AT_ONCE
         self._places, self._places_made = asyncio.Semaphore(self._places_wanted), self._places_wanted
-        self._pace = Pace(requests_per_minute, tokens_per_minute, self.clock)
         self._rests_until = 0.0  # after a 429
         self._answers = self._compared = 0
         self._was_reached = False
         self._failures = 0  # questions without an answer before the first one
-        self._refused: set[str] = set()  # parameters, and shapes of schemas, that the server refuses
+        self._refusals = Refusals()
         self._warned: dict[str, float] = {}  # warning -> end of the time in which it is not repeated
         if elsewhere and self.key_variable is not None:
             self.warn(f"the value of {self.key_variable} is sent to {self.base_url} as the key")
@@ -201,9 +194,6 @@ class RemoteModel(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, base_url={self.base_url!r})"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a model holds connections and a key, and cannot be pickled: make a new one where it is used")
 
     def check_ready(self) -> None:
         """Checks that it can be asked, without asking.
@@ -276,7 +266,7 @@ class RemoteModel(ABC):
         """The tries of a question."""
         prompt = most_tokens(request)
         dollars = None if self.price is None else self.price.most(prompt, request.max_tokens)
-        left_out = self._left_out(request)
+        left_out = self._refusals.of(request)
         faults: list[str] = []
         usage, retries, wait = NO_USAGE, 0, 0.0
         while True:
@@ -284,20 +274,20 @@ class RemoteModel(ABC):
             answers = self._answers
             async with self._place(), self.budget.hold(prompt + request.max_tokens, dollars) as hold:
                 await self._rest(since)
-                started = await self._pace.begin(prompt // BYTES_A_TOKEN + request.max_tokens, self.halt, since)
                 outcome = await self._outcome(request, left_out)
                 hold.spend(self._used(outcome, request, prompt))
                 usage += hold.usage
-                started.tokens = hold.usage.tokens
             if isinstance(outcome, Answer):
                 self._answers += 1
                 self._look_at(outcome, request, left_out)
                 reply = Reply(outcome.text, usage, outcome.finish, outcome.model, len(faults) + 1, tuple(faults))
-                return replace(reply, reasoning=outcome.reasoning, left_out=self._not_sent(request, left_out))
+                omitted = tuple(not_sent(request, self._optional(request, left_out)))
+                return replace(reply, reasoning=outcome.reasoning, left_out=omitted)
             if parameter := refused(outcome, self._optional(request, left_out)):
-                left_out |= {parameter}
-                self._leave_out(parameter, request, outcome)
-                wait = 0.0
+                self._refusals.add(parameter, request)
+                which = "schemas of this shape" if parameter == SCHEMA else parameter
+                self.warn(f"the server refuses {which}: left out from now on: {outcome.text}", which)
+                left_out, wait = left_out | {parameter}, 0.0
                 continue
             faults.append(outcome.kind)
             retries = 1 if outcome.kind == "rate limit" and self._answers > answers else retries + 1
@@ -374,43 +364,21 @@ class RemoteModel(ABC):
         """
 
     async def _outcome(self, request: Request, left_out: frozenset[str]) -> Answer | Fault:
-        client, sdk = self.client, self._sdk
+        client = self.client
         try:
             answer = await self.ask(request, left_out)
         except LMError:
             raise
-        except Fault as fault:
-            return self._advised(fault)
-        except sdk.APIStatusError as error:
-            self._was_reached = True
-            return self._advised(status_fault(error.status_code, error.response.headers, error.body, self._redacted))
-        except sdk.APITimeoutError as error:
-            if "Connect" in type(error.__cause__).__name__:
-                return self._advised(Fault("unreachable", f"no connection to {client.base_url}"))
-            return Fault("timeout", f"no answer within {self.timeout:g} s; a larger `timeout` waits longer")
-        except sdk.APIConnectionError as error:
-            cause = error.__cause__ or error
-            is_absent = type(cause).__name__ in ("ConnectError", "ProxyError", "UnsupportedProtocol")
-            said = clean(self._redacted(f"{type(cause).__name__} {cause}"))
-            return self._advised(Fault("unreachable" if is_absent else "connection", f"{said}, {client.base_url}"))
-        except (
-            LookupError,
-            TypeError,
-            AttributeError,
-            ValueError,
-            AssertionError,
-            sdk.APIError,
-        ) as error:  # SDK's, too
-            self._was_reached = True
-            wrong = clean(self._redacted(f"{type(error).__name__} {error}"))
-            return Fault("malformed", f"the answer is not what the interface promises: {wrong}")
         except Exception as error:
-            said = clean(self._redacted(f"{type(error).__name__} {error}"))
-            if type(error).__module__.startswith("httpx"):  # broken off while it was streamed
-                return Fault("connection", said)
-            if self.IS_CLOUD:  # of the libraries that find credentials
-                raise AccessError("authentication", f"{self.name}: {said}") from error
-            raise
+            fault = fault_of(error, self._sdk, self._redacted)
+            if fault is None and self.IS_CLOUD:  # of the libraries that find credentials
+                said = clean(self._redacted(f"{type(error).__name__} {error}"))
+                raise AccessError("authentication", f"{self.name}: {said}") from None
+            if fault is None:
+                raise
+            self._was_reached |= fault.kind not in ("unreachable", "timeout", "connection")
+            fault.text += self._advice(fault, str(client.base_url))
+            return fault
         self._was_reached = True
         return self._checked(answer)
 
@@ -420,10 +388,7 @@ class RemoteModel(ABC):
         if not said.strip() and answer.finish in ("stop", "other"):
             if not _is_object(thought):
                 return Fault("empty", "the answer has no text", used=answer.counts)
-            self.warn(
-                "its server returned the reply as thinking, where it was read: start the server without a parser of "
-                "thinking, or switch thinking off by `extra`"
-            )
+            self.warn("the reply was where thinking belongs: start the server without a parser of thinking")
             said, thought = thought, ""
         is_odd = answer.counts is not None and said and not answer.counts.output
         return replace(answer, text=said, reasoning=thought, counts=None if is_odd else answer.counts)
@@ -488,28 +453,6 @@ class RemoteModel(ABC):
         sampling = {name: name for name in SAMPLING if name in self.sampling(request, left_out)}
         return sampling | ({SCHEMA: SCHEMA} if self.schema(request, left_out) is not None else {})
 
-    def _left_out(self, request: Request) -> frozenset[str]:
-        """The parameters of a request that the server is known to refuse; of schemas, only those of this shape."""
-        known = self._refused & {*SAMPLING, "max_tokens"}
-        is_refused = request.schema is not None and shape(request.schema) in self._refused
-        return frozenset(known | ({SCHEMA} if is_refused else set()))
-
-    def _leave_out(self, parameter: str, request: Request, fault: Fault) -> None:
-        """Records that the server refuses a parameter, or a schema of this shape."""
-        if parameter == SCHEMA:
-            self._refused.add(shape(request.schema))
-            self.warn(f"the server refused the schema of a reply; schemas like it are left out: {fault.text}")
-        else:
-            self._refused.add(parameter)
-            self.warn(f"the server refuses {parameter}; it is left out from now on")
-
-    def _not_sent(self, request: Request, left_out: frozenset[str]) -> tuple[str, ...]:
-        """The parameters of a request that were not sent."""
-        sent = {*self.sampling(request, left_out), *([SCHEMA] if self.schema(request, left_out) is not None else [])}
-        wanted = [name for name in SAMPLING if getattr(request, name) is not None]
-        wanted += [SCHEMA] if request.schema is not None else []
-        return tuple(sorted(name for name in wanted if name not in sent))
-
     def sampling(self, request: Request, left_out: frozenset[str]) -> dict[str, float]:
         """The sampling parameters to send."""
         asked = {name: getattr(request, name) for name in SAMPLING if name not in left_out}
@@ -523,51 +466,48 @@ class RemoteModel(ABC):
         """Warns, once each, if another model answers, or the server cuts prompts or does not enforce schemas."""
         if answer.model and not is_same_model(self.model, answer.model):
             self.warn(f"{answer.model} answers instead of {self.model}")
-        counts, size = answer.counts, len(request.prompt.encode())
-        if counts is not None and counts.plain + counts.cached + counts.written < size / CUT:
+        size = len(request.prompt.encode())
+        read = size if answer.counts is None else sum(answer.counts[:3])
+        if read < size / CUT:
             self.warn(
-                f"its server has read {counts.plain + counts.cached + counts.written:,} tokens of a prompt of {size:,} "
-                "bytes: its context is too short for the prompts, so give it a longer one (Ollama: num_ctx)"
+                f"its server has read {read:,} tokens of a prompt of {size:,} bytes: its context is too short for the "
+                "prompts, so give it a longer one (Ollama: num_ctx)"
             )
         schema = self.schema(request, left_out)
-        if schema is None or answer.finish != "stop" or self._compared >= MAX_COMPARED:
-            return
-        self._compared += 1
-        if not obeys(answer.text, schema):
-            self.warn(
-                "a reply does not match its schema, so the server does not enforce schemas: "
-                "`welfare-env check-model` says what to set"
-            )
+        if schema is not None and answer.finish == "stop" and self._compared < MAX_COMPARED:
+            self._compared += 1
+            if not obeys(answer.text, schema):
+                self.warn(
+                    "a reply does not match its schema, so the server does not enforce schemas: "
+                    "`welfare-env check-model` says what to set"
+                )
 
-    def warn(self, text: str, repeats_after: float = float("inf")) -> None:
-        """Logs a warning, unless it was logged in the last `repeats_after` seconds."""
-        now = self.clock.now()
-        if now >= self._warned.get(text, now):
-            self._warned[text] = now + repeats_after
-            _log.warning("%s: %s", self.name, text)
+    def warn(self, text: str, kind: str = "", repeats_after: float = float("inf")) -> None:
+        """Logs a warning; as INFO if one of its kind (by default, the text) was logged in the last seconds."""
+        now, kind = self.clock.now(), kind or text
+        is_news = now >= self._warned.get(kind, now)
+        if is_news:
+            self._warned[kind] = now + repeats_after
+        _log.log(logging.WARNING if is_news else logging.INFO, "%s: %s", self.name, text)
 
     def _note(self, fault: Fault, tries: int, wait: float | None) -> None:
         """Counts a fault and logs it: each kind as a warning once a minute, otherwise as INFO."""
         self.faults[fault.kind] += 1
         then = "given up" if wait is None else f"asked again in {wait:.0f} s"
-        now, kind = self.clock.now(), f"{fault.kind} {wait is None}"
-        is_news = now >= self._warned.get(kind, now) and not (wait is None and fault.kind in ENDING_KINDS)
-        self._warned[kind] = now + MAX_BACKOFF if is_news else self._warned.get(kind, now)
-        level = logging.WARNING if is_news else logging.INFO
-        _log.log(level, "%s: %s: %s; try %d, %s", self.name, fault.kind, fault.text, tries, then)
+        text = f"{fault.kind}: {fault.text}; try {tries}, {then}"
+        if wait is None and fault.kind in ENDING_KINDS:  # the error that ends the run says it
+            _log.info("%s: %s", self.name, text)
+        else:
+            self.warn(text, f"{fault.kind} {wait is None}", BETWEEN_WARNINGS)
 
-    def _advised(self, fault: Fault) -> Fault:
-        fault.text += self._advice(fault.kind, fault.text)
-        return fault
-
-    def _advice(self, kind: str, said: str) -> str:
-        if kind == "unreachable":
-            return "; see that the server runs, and that base_url is right"
-        if kind == "not found" and not said.startswith("HTTP 3"):
-            if self.model not in said and self.PATH not in self.base_url:
+    def _advice(self, fault: Fault, server: str) -> str:
+        if fault.kind == "unreachable":
+            return f", {server}; see that the server runs, and that base_url is right"
+        if fault.kind == "not found" and not fault.text.startswith("HTTP 3"):
+            if self.model not in fault.text and self.PATH not in self.base_url:
                 return f"; see whether {self.PATH} is missing at the end of base_url: {self.base_url}{self.PATH}"
             return f"; see that {self.base_url} has a model called {self.model}"
-        if kind != "authentication":
+        if fault.kind != "authentication":
             return ""
         if self.key_variable is None:
             return f"; {self.base_url} was sent no key: name the variable that holds it with key_variable"
