@@ -41,7 +41,7 @@ Ask = Callable[[Model, Request], Reply]
 # What the stub is told to do: the kind of fault that it is to us, and how often it is tried with the usual six retries.
 FAULTS = {
     **{"429:0": ("rate limit", 7), "500": ("server", 7), "503": ("server", 7), "cut": ("connection", 7)},
-    **{"timeout": ("timeout", 3), "malformed": ("malformed", 3), "empty": ("empty", 3)},
+    **{"malformed": ("server", 7), "timeout": ("timeout", 3), "empty": ("empty", 3)},
     **{"400": ("bad request", 1), "413": ("too long", 1), "401": ("authentication", 1), "404": ("not found", 1)},
     **{"403": ("authentication", 1), "quota": ("quota", 1), "429:36000": ("rate limit", 1)},
 }
@@ -76,13 +76,13 @@ class TestTries:
         assert (reply.attempts, reply.faults) == (2, (FAULTS[fault][0],))
 
     def test_lost_answers_count_as_paid_for(self, connect: Connect, question: Request, stub: InProcess) -> None:
-        stub.fail("timeout", "malformed")
+        stub.fail("timeout", "cut")
         usage = connect("chat").complete(question).usage
         assert usage.input_tokens > 2 * len(question.prompt)
         assert usage.output_tokens > 2 * question.max_tokens
 
     def test_every_kind_is_known(self) -> None:
-        assert {kind for kind, _ in FAULTS.values()} | {"unreachable"} == set(FAULT_KINDS)
+        assert {kind for kind, _ in FAULTS.values()} | {"unreachable", "malformed"} == set(FAULT_KINDS)
 
     @pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'{"choices": []}', b'{"content": 5, "output": [5]}'])
     def test_answers_that_are_none(
@@ -90,6 +90,10 @@ class TestTries:
     ) -> None:
         stub.cases.append(says(200, body))
         assert connect(api).complete(question).faults in (("malformed",), ("empty",))
+        stub.cases += [says(200, body)] * 3
+        with pytest.raises(ModelError) as caught:
+            connect(api).complete(question)
+        assert len(caught.value.faults) == 3
 
     def test_a_server_that_is_not_there(self, connect: Connect, question: Request) -> None:
         def absent(request: httpx2.Request) -> httpx2.Response:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from agents.lm.errors import ConfigError
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
-from agents.lm.models.providers.faults import clean
+from agents.lm.models.providers.faults import clean, whole
 from agents.lm.models.providers.remote_model import STREAMED, Answer, RemoteModel, count, readable
 from agents.lm.models.settings import check_number
 
@@ -67,7 +67,7 @@ class AnthropicModel(RemoteModel):
         """Asks the SDK's client once; see `RemoteModel.ask`."""
         fields = self.fields(request, left_out)
         if request.max_tokens <= STREAMED:
-            return _read(await self.client.messages.create(**fields))
+            return _read(whole(await self.client.messages.create(**fields)))
         async with self.client.messages.stream(**fields) as stream:
             return _read(await stream.get_final_message())
 

@@ -13,8 +13,12 @@ from typing import Any
 from agents.lm.models.prices import Counts
 
 MAX_RETRY_AFTER = 600.0  # seconds; if a server wants a longer pause, the call ends
-PAID_FOR = frozenset({"malformed", "empty", "timeout", "connection"})
+PAID_FOR = frozenset({"malformed", "empty", "timeout"})
+"""Faults of answers that were most likely paid for."""
+LOST = PAID_FOR | {"connection"}
 """Faults after which the server may have charged for an answer that we cannot use or did not get."""
+MALFORMED = (LookupError, TypeError, AttributeError, ValueError, AssertionError)
+"""What reading an answer of another form raises, here and in the SDKs."""
 
 _KIND_OF_STATUS = {
     **{401: "authentication", 403: "authentication", 407: "authentication", 402: "quota", 404: "not found"},
@@ -50,8 +54,8 @@ class Fault(Exception):
         self.is_final = kind in _FINAL or (retry_after or 0.0) > MAX_RETRY_AFTER
 
 
-def fault_of(error: Exception, sdk: ModuleType, hide: Callable[[str], str]) -> Fault | None:
-    """The fault for an exception that a call of an SDK has raised; None if it is none of the SDK's or the server's.
+def fault_of(error: Exception, sdk: ModuleType, hide: Callable[[str], str]) -> Fault:
+    """The fault for an exception that a call of an SDK, or the reading of its answer, has raised.
 
     Args:
         error: the exception.
@@ -68,11 +72,20 @@ def fault_of(error: Exception, sdk: ModuleType, hide: Callable[[str], str]) -> F
         return Fault("timeout", "no answer in time; a larger `timeout` waits longer")
     if isinstance(error, sdk.APIConnectionError):
         return Fault("unreachable" if type(cause).__name__ in _NEVER_SENT else "connection", said)
-    if type(error).__module__.startswith("httpx"):  # broken off while it was streamed
-        return Fault("connection", said)
-    if isinstance(error, (LookupError, TypeError, AttributeError, ValueError, AssertionError, sdk.APIError)):
+    if isinstance(error, (sdk.APIError, *MALFORMED)):
         return Fault("malformed", f"the answer is not what the interface promises: {said}")
-    return None
+    return Fault("connection", said)  # httpx's: broken off while it was streamed
+
+
+def whole(answer: Any) -> Any:
+    """An SDK's answer.
+
+    Raises:
+        Fault: it is a page, e.g. of a proxy, and not the interface's JSON.
+    """
+    if isinstance(answer, str):
+        raise Fault("server", f"HTTP 200, but the answer is a page: {clean(answer, 80)}")
+    return answer
 
 
 def status_fault(status: int, headers: Mapping[str, str], body: Any, hide: Callable[[str], str]) -> Fault:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from agents.lm.errors import ConfigError
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
-from agents.lm.models.providers.faults import body_fault, clean
+from agents.lm.models.providers.faults import body_fault, clean, whole
 from agents.lm.models.providers.grammars import GRAMMARS, grammar_fields
 from agents.lm.models.providers.refusals import LIMIT, Refusals
 from agents.lm.models.providers.remote_model import STREAMED, Answer, RemoteModel, count, readable
@@ -82,8 +82,8 @@ class OpenAIModel(RemoteModel):
         """Asks the SDK's client once; see `RemoteModel.ask`."""
         fields = self.fields(request, left_out)
         if self.api == "responses":
-            return _read_response(await self._response(fields, request.max_tokens > STREAMED))
-        completion = await self._completion(fields, request.max_tokens > STREAMED)
+            return _read_response(whole(await self._response(fields, request.max_tokens > STREAMED)))
+        completion = whole(await self._completion(fields, request.max_tokens > STREAMED))
         if error := getattr(completion, "error", None):
             raise body_fault(error, self._redacted)
         return _read_chat(completion)

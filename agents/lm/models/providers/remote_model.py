@@ -27,7 +27,7 @@ from agents.lm.models.budget import Budget
 from agents.lm.models.limits import MODELS, Clock, Halt
 from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE, Finish, Reply, Request, Usage
-from agents.lm.models.providers.faults import PAID_FOR, Fault, clean, fault_of
+from agents.lm.models.providers.faults import LOST, MALFORMED, PAID_FOR, Fault, clean, fault_of
 from agents.lm.models.providers.refusals import SAMPLING, SCHEMA, Refusals, not_sent, refused
 from agents.lm.models.settings import (
     check_kind,
@@ -291,7 +291,8 @@ class RemoteModel(ABC):
                 continue
             faults.append(outcome.kind)
             retries = 1 if outcome.kind == "rate limit" and self._answers > answers else retries + 1
-            is_last = outcome.is_final or retries > self._allowed(outcome.kind)
+            paid = sum(kind in PAID_FOR for kind in faults)
+            is_last = outcome.is_final or paid > PAID_RETRIES or retries > self._allowed(outcome.kind)
             wait = self._wait(outcome, retries)
             self._note(outcome, len(faults), None if is_last else wait)
             if is_last:
@@ -303,6 +304,12 @@ class RemoteModel(ABC):
             return importlib.import_module(self.SDK)
         except ImportError as error:
             raise self._not_installed(error) from error
+
+    @cached_property
+    def _raised(self) -> tuple[type[Exception], ...]:
+        """What a call can raise: the SDK's errors, httpx's in a stream, and those of an answer of another form."""
+        http = importlib.import_module(self._sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
+        return (self._sdk.APIError, http.HTTPError, Fault, *MALFORMED)
 
     def _not_installed(self, what: object) -> ConfigError:
         return ConfigError(f"{self.name}: {what}; it needs {install_extra('lm')}")
@@ -331,16 +338,10 @@ class RemoteModel(ABC):
         """A new client; it does not follow redirects: prompts and keys only go to servers that the user has named."""
         http = self._http_client or self._sdk.DefaultAsyncHttpxClient(follow_redirects=False)
         limit = self._sdk.Timeout(self.timeout, connect=min(15.0, self.timeout))
+        client = getattr(self._sdk, self.CLIENT)
         try:
-            client = getattr(self._sdk, self.CLIENT)
             return client(max_retries=0, timeout=limit, http_client=http, **self.client_options(key))
-        except (
-            ImportError,
-            ValueError,
-            TypeError,
-            RuntimeError,
-            getattr(self._sdk, "OpenAIError", ImportError),
-        ) as error:
+        except (ImportError, ValueError, TypeError, RuntimeError, self._sdk.APIError.__base__) as error:
             raise ConfigError(f"{self.name}: {clean(self._redacted(str(error)))}") from None
 
     def client_options(self, key: str) -> dict[str, Any]:
@@ -369,13 +370,10 @@ class RemoteModel(ABC):
             answer = await self.ask(request, left_out)
         except LMError:
             raise
-        except Exception as error:
+        except (ImportError, RuntimeError) as error:  # of the libraries that find a cloud's credentials
+            raise ConfigError(f"{self.name}: {clean(self._redacted(str(error)))}") from None
+        except self._raised as error:
             fault = fault_of(error, self._sdk, self._redacted)
-            if fault is None and self.IS_CLOUD:  # of the libraries that find credentials
-                said = clean(self._redacted(f"{type(error).__name__} {error}"))
-                raise AccessError("authentication", f"{self.name}: {said}") from None
-            if fault is None:
-                raise
             self._was_reached |= fault.kind not in ("unreachable", "timeout", "connection")
             fault.text += self._advice(fault, str(client.base_url))
             return fault
@@ -418,8 +416,6 @@ class RemoteModel(ABC):
 
     def _allowed(self, kind: str) -> int:
         """Number of retries after a fault of this kind."""
-        if kind in PAID_FOR and kind != "connection":
-            return min(self.retries, PAID_RETRIES)
         is_new = kind == "unreachable" and not self._was_reached
         return min(self.retries, FIRST_RETRIES) if is_new else self.retries
 
@@ -439,7 +435,7 @@ class RemoteModel(ABC):
             if counts is None:
                 self.warn("its server reports no plausible usage; every byte is counted as a token, too many")
                 counts = Counts(prompt, 0, 0, len(outcome.text.encode()))
-        elif outcome.used is not None or outcome.kind not in PAID_FOR:
+        elif outcome.used is not None or outcome.kind not in LOST:
             counts = outcome.used
         else:
             counts = Counts(prompt, 0, 0, request.max_tokens)
