@@ -74,22 +74,22 @@ class Certificate:
 
 
 def certify(
-    title: str, mix: Mapping[Agent, Line], support: Iterable[Agent], calls: Iterable[Agent] = (), depth: int = 2
+    title: str, mix: Mapping[Agent, Line], support: Iterable[Agent], calls: Iterable[Agent] = ()
 ) -> Certificate:
-    """The range of epsilon for which agents are best replies to a mix, among all agents up to a depth without `me` and
-    RandomBot that call only `calls`.
+    """The range of epsilon for which agents are best replies to a mix, among all agents of depth up to 2 without `me`
+    and RandomBot that call only `calls`.
 
     Args:
         mix: opponent -> share as a line in epsilon.
         support: agents, all with the same payoff.
-        calls, depth: see `replies`.
+        calls: see `replies`.
 
     Raises:
         GameError: the shares do not sum to 1, or the agents have different payoffs, or are best replies at no epsilon.
     """
     opponents, best = as_agents(mix, "mix"), as_agents(support, "support")
     found = Certificate(
-        title, opponents, tuple(mix.values()), best, tuple(replies(opponents, calls, depth=depth)), Fraction(0), None
+        title, opponents, tuple(mix.values()), best, tuple(replies(opponents, calls)), Fraction(0), None
     )
     if wrong := _wrong_sums(found):
         raise GameError(f"{title}: {wrong[0]}")

@@ -73,7 +73,7 @@ def replies(
     for level in range(depth + 1):
         before, after = (HARDER ** (done - depth) if done >= 0 else 0.0 for done in (level - 1, level))
         shallow = tuple(call for call in called if call.depth <= level)
-        found |= _Search(met, shallow, level).replies(found, part(report, before, after))
+        found |= _BranchingSearch(met, shallow, level).replies(found, part(report, before, after))
     return list(found.values())
 
 
@@ -94,7 +94,7 @@ def _checked_calls(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...
     return called
 
 
-class _Search:
+class _BranchingSearch:
     """The search at one depth, with what is fixed for all replies.
 
     Attributes:

@@ -26,6 +26,7 @@ from modal_env.logic.syntax import Agent, closure
 from modal_env.progress import Report, no_report
 
 MAX_SHOWN = 40  # agents of a printed table
+MAX_AGENTS = 10_000  # of a tournament, called ones included: the squares take a gigabyte
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tou
         report: see `modal_env.progress`.
 
     Raises:
-        GameError, FormulaError: not agents, no agents, or as `play`.
+        GameError, FormulaError: not agents, no agents, more than `MAX_AGENTS`, or as `play`.
     """
     players = as_agents(agents)
     played = play_all(players, report)
@@ -157,9 +158,13 @@ def play_all(players: Sequence[Agent], report: Report = no_report) -> Played:
     """Play all agents against all, including themselves; equal agents count once.
 
     Raises:
-        GameError: as `modal_env.logic.provability.play`.
+        GameError: more than `MAX_AGENTS`, or as `modal_env.logic.provability.play`.
     """
     numbers = {agent: number for number, agent in enumerate(closure(players))}
+    if len(numbers) > MAX_AGENTS:
+        raise GameError(
+            f"{len(numbers):,} agents, called ones included: at most {MAX_AGENTS:,} can play all against all"
+        )
     coins = _Coins([*numbers])
     for agent, error in coins.impossible:
         if _needed(numbers, set(players))[numbers[agent], coins.number]:

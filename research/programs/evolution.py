@@ -40,6 +40,7 @@ PRICES = ("1/100", "1/20", "1/10", "1/4", "2/5")  # epsilon
 SIZES = (20, 50, 100, 200)  # members of finite populations
 BASINS = {10: 1_000_000, 20: 2_000_000, 50: 4_000_000, 100: 10_000_000}  # 1 / epsilon: random starts
 DIRECT = ("CooperateBot", "DefectBot", "FairBot", "UnfairBot", "CUPOD", "ReverseFairBot", "FalseBot", "TrueBot")
+ROUNDS = 8  # of the cycle, in the table
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -109,22 +110,22 @@ def census(epsilon: Fraction, members: int) -> tuple[int, int]:
     return sum("DefectBot" in growth(game, start, 10**9).added for start in starts), len(starts)
 
 
-def cycle_rows(rounds: int = 8) -> list[list[str]]:
+def cycle_rows() -> list[list[str]]:
     """Lengths of the stays at FairBot, each with the factor to the next: replicator and growth, at two prices."""
     columns = []
     for number in (10, 100):
         game = ProgramGame(POST, Fraction(1, number))
         stays = replicator(game, EQUAL, 1e9).lengths("FairBot").tolist()
         columns.append([f"{stay:,.1f}" if stay < 1000 else f"{stay:,.0f}" for stay in stays])
-        columns[-1] = _with_factors(columns[-1], stays, rounds)
+        columns[-1] = _with_factors(columns[-1], stays)
         runs = growth(game, [1, 1, 1, 1], 10**60).lengths("FairBot")
-        columns.append(_with_factors([f"{run:,}" for run in runs], runs, rounds))
-    heads = [*map(str, range(1, rounds + 1)), "last"]
+        columns.append(_with_factors([f"{run:,}" for run in runs], runs))
+    heads = [*map(str, range(1, ROUNDS + 1)), "last"]
     return [[head, *row] for head, row in zip(heads, zip(*columns, strict=True), strict=True)]
 
 
-def _with_factors(texts: list[str], lengths: list[float] | tuple[int, ...], rounds: int) -> list[str]:
-    rows = [f"{texts[at]} {TIMES} {lengths[at + 1] / lengths[at]:.3f}" for at in range(rounds)]
+def _with_factors(texts: list[str], lengths: list[float] | tuple[int, ...]) -> list[str]:
+    rows = [f"{texts[at]} {TIMES} {lengths[at + 1] / lengths[at]:.3f}" for at in range(ROUNDS)]
     return [*rows, f"{TIMES} {lengths[-1] / lengths[-2]:.4f}"]
 
 

@@ -151,3 +151,12 @@ def test_coins_in_a_large_set(random_formulas: RandomFormulas, parse_formulas: P
     agents = [*agents[:10], RandomBot, *calls, *agents[10:], RandomBot]
     assert set(np.unique(tournament(agents).cooperates)) == {0.0, 0.5, 1.0}
     assert disagreements(agents) == []
+
+
+def test_too_many_agents_are_refused_before_they_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modal_env.logic.tournaments.MAX_AGENTS", 3)
+    assert len(tournament(["FB", "JustBot", "DB"]).agents) == 3
+    with pytest.raises(GameError):
+        tournament(["FB", "PB", "CB", "JustBot"])
+    with pytest.raises(GameError):
+        tournament(["JustBot", "PB", "CB"])  # they call FairBot and DefectBot

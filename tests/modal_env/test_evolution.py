@@ -223,3 +223,10 @@ class TestErrors:
             replicator(post("1/10"), {"NoBot": 1}, 10)
         with pytest.raises(GameError, match="TrollBot"):
             cycling.lengths("TrollBot")
+
+
+@pytest.mark.parametrize("size", [10**300, -(10**300)])
+@pytest.mark.filterwarnings("error")
+def test_huge_payoffs_are_told_without_warnings(size: int) -> None:
+    with pytest.raises(GameError):
+        replicator([[size, 1], [2, 0]], [0.5, 0.5], 10.0)

@@ -131,6 +131,14 @@ class TestPeriodicTable:
     def test_is_what_the_search_finds(self, table: list[dict], number: int) -> None:
         assert periodic_table.entry_of(number) == table[number - 1]
 
+    def test_a_pair_that_only_replies_of_depth_2_break(self, table: list[dict]) -> None:
+        wrong = copy.deepcopy(table)
+        both = agent_with(2_019_273).text
+        new(wrong, 12).update(first=both, second=both)
+        found = table_faults(wrong)
+        assert found
+        assert all("a reply of depth 2 gains" in fault for fault in found)
+
     def test_the_checker_shares_no_code(self) -> None:
         tree = ast.parse(Path(table_checker.__file__).read_text())
         modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
