@@ -214,10 +214,9 @@ def _solve(matrix: Floats, start: Floats, time: float, tolerance: float, report:
         paid = matrix @ shares
         return paid - shares @ paid
 
+    precision = {"rtol": tolerance, "atol": tolerance}
     with np.errstate(all="ignore"):  # payoffs of 1e300 overflow: the solver fails, which is told below
-        solution = solve_ivp(
-            rates, (0, time), start, method="DOP853", dense_output=True, rtol=tolerance, atol=tolerance
-        )
+        solution = solve_ivp(rates, (0, time), start, method="DOP853", dense_output=True, **precision)
     if not solution.success:
         raise GameError(f"the solver gave up at time {solution.t[-1]} of {time}: {solution.message}")
     return solution

@@ -162,9 +162,8 @@ def play_all(players: Sequence[Agent], report: Report = no_report) -> Played:
     """
     numbers = {agent: number for number, agent in enumerate(closure(players))}
     if len(numbers) > MAX_AGENTS:
-        raise GameError(
-            f"{len(numbers):,} agents, called ones included: at most {MAX_AGENTS:,} can play all against all"
-        )
+        raise GameError(f"{len(numbers):,} agents, called ones included: a tournament takes at most {MAX_AGENTS:,}")
+
     coins = _Coins([*numbers])
     for agent, error in coins.impossible:
         if _needed(numbers, set(players))[numbers[agent], coins.number]:
