@@ -25,7 +25,14 @@ def page(name: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "lines"), [(EVOLUTION, 5), (EQUILIBRIA, 12), ("modal-conjecture.md", 6), ("modal-price-per-call.md", 3), ("modal-primer.md", 4)]
+    ("name", "lines"),
+    [
+        (EVOLUTION, 5),
+        (EQUILIBRIA, 12),
+        ("modal-conjecture.md", 6),
+        ("modal-price-per-call.md", 3),
+        ("modal-primer.md", 4),
+    ],
 )
 def test_the_python_of_a_page_gives_what_it_says(name: str, lines: int) -> None:
     failed, attempted = doctest.testfile(str(DOCS / name), module_relative=False, encoding="utf-8")
