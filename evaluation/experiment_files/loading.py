@@ -25,15 +25,17 @@ docs/experiments.md explains all keys.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from agents.runtime.files import read_file, reason
 from agents.specs import SEATINGS, read_profile
 from agents.specs.profiles import is_profile
-from evaluation.checks import MAX_GAMES, MAX_SEED, EvaluationError
+from evaluation.checks import EvaluationError
 from evaluation.experiment_files.plan import (
     BY_YEAR,
     IN_WELFARE,
@@ -42,15 +44,11 @@ from evaluation.experiment_files.plan import (
     WITH_COALITIONS,
     Experiment,
     Figure,
-    plain,
 )
 from evaluation.experiment_files.templates import PROFILE, stray_braces, words_of
-from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.mixes import check_balanced
 from evaluation.experiments.published import TABLES
-from evaluation.experiments.red_team import BUDGETS
 from evaluation.experiments.stopping import first_games
-from evaluation.measures.coalitions import COALITIONS
 from evaluation.play.setting import Setting
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
@@ -60,18 +58,12 @@ SHIPPED = Path(__file__).parent / "shipped"
 MAX_BYTES = 1_000_000
 MAX_CONDITIONS = 10_000
 MAX_FAULTS = 20  # in the error message
-MAX_PANELS = 12  # per figure
-SETS = (*COALITIONS, "all-singles", "all-pairs")
 ONLY_FOR = {
     "coalitions": WITH_COALITIONS,
     "budget": ("red-team",),
     **dict.fromkeys(("deviators", "coordinated", "precision", "max_games", "selection_games"), ("exploitability",)),
 }
 """Key -> the measures that use it."""
-WHOLE = {"games": (1, MAX_GAMES), "seed": (0, MAX_SEED), "max_games": (1, MAX_GAMES), "selection_games": (1, MAX_GAMES)}
-LISTS = ("measure", "profiles", "coalitions", "deviators")
-FLAGS = ("paper_code", "simultaneous", "coordinated", "leaderboard")
-CHOICES = {"seats": SEATINGS, "budget": tuple(BUDGETS)}
 
 
 class ExperimentError(EvaluationError):
@@ -113,38 +105,51 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
         given = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError also for numbers with thousands of digits
         raise ExperimentError(f"experiment {name}: not valid TOML: {error}") from error
-    reader = FileReader(given)
-    experiment = reader.read(name)
-    if faults := reader.faults:
+    faults: list[str] = []
+    try:
+        experiment = TypeAdapter(Experiment).validate_python(given | {"name": name})
+        faults = list(FileCheck(experiment, given).faults)
+    except ValidationError as error:
+        faults = [_fault(each) for each in error.errors() if each["type"] != "too_short" or not _has_parts(each, error)]
+    if faults:
         count = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
         shown = [*faults[:MAX_FAULTS], *([f"and {len(faults) - MAX_FAULTS:,} more"] if faults[MAX_FAULTS:] else [])]
         raise ExperimentError(f"experiment {name}: {count}" + "".join(f"\n  {fault}" for fault in shown))
     return experiment
 
 
-class FileReader:
-    """Reads the contents of one file, and collects its errors.
+def _has_parts(error: Any, whole: ValidationError) -> bool:
+    """Whether a list is too short only because its elements are wrong, which are errors of their own."""
+    return any(each["loc"][:-1] == error["loc"] for each in whole.errors())
+
+
+def _fault(error: Any) -> str:
+    """An error of pydantic's in a line: "games=0: input should be greater than or equal to 1"."""
+    *above, key = error["loc"]
+    place = ".".join(str(each) for each in error["loc"] if each != "[key]")
+    if error["type"] == "unexpected_keyword_argument":
+        known = [each.name for each in fields(Figure if above else Experiment) if each.name != "name"]
+        return f"{place:.80}: unknown key{did_you_mean(str(key), known)}: choose one of {', '.join(known)}"
+    if error["type"] == "missing":
+        return f"{place} is missing"
+    if error["type"] == "value_error":
+        return f"{place:.80}={quoted(error['input'])}{error['ctx']['error']}"
+    why = error["msg"].replace("tuple", "list").replace("Tuple", "List")
+    return f"{place:.80}={quoted(error['input'])}: {why[0].lower()}{why[1:]}"
+
+
+class FileCheck:
+    """The checks of several keys together.
 
     Attributes:
         faults: the errors; the experiment is valid only if there are none.
     """
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, experiment: Experiment, given: dict[str, Any]) -> None:
         self.given, self.faults = given, list[str]()
-
-    def read(self, name: str) -> Experiment:
-        """The experiment."""
-        known = [each.name for each in fields(Experiment) if each.name != "name"]
-        values: dict[str, Any] = {"name": name, "title": "", "profiles": ()}
-        read = {key: self._value(key) for key in self.given if self._chosen("key", key, known)}
-        values |= {key: value for key, value in read.items() if value is not None}
-        for key in ("title", "profiles"):
-            if key not in self.given:
-                self.faults.append(f"{key} is missing")
-        experiment = Experiment(**values)
-        figures = tuple(self._figure(each, experiment) for each in self._figures())
         self._check(experiment)
-        return replace(experiment, figures=figures)
+        for figure in experiment.figures:
+            self._check_figure(figure, experiment)
 
     def _fault(self, condition: bool, message: str) -> bool:
         """Note a fault if the condition is true."""
@@ -152,11 +157,10 @@ class FileReader:
             self.faults.append(message)
         return condition
 
-    def _chosen(self, what: str, value: object, choices: tuple[str, ...] | list[str]) -> bool:
-        """Whether a value is one of these; otherwise a fault is noted."""
-        is_known = isinstance(value, str) and value in choices
-        near = "" if is_known or len(self.faults) > MAX_FAULTS else did_you_mean(value, choices)
-        return not self._fault(not is_known, f"{what}={quoted(value)}{near}: choose one of {', '.join(choices)}")
+    def _chosen(self, what: str, value: object, choices: tuple[str, ...] | list[str]) -> None:
+        """Note a fault if a value is not one of these."""
+        near = did_you_mean(value, choices)
+        self._fault(value not in choices, f"{what}={quoted(value)}{near}: choose one of {', '.join(choices)}")
 
     def _tried(self, key: str, what: Callable[..., object], *given: Any) -> bool:
         """Whether a call succeeds; otherwise its error is noted."""
@@ -166,86 +170,18 @@ class FileReader:
             return not self._fault(True, f"{key}: {error}")
         return True
 
-    def _value(self, key: str) -> Any:
-        """The value of a key, checked alone; None if it is wrong, or checked later."""
-        value = self.given[key]
-        if key in WHOLE:
-            low, high = WHOLE[key]
-            is_right = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-            wanted = f"a whole number from {low} to {high:,}"
-        elif key in FLAGS:
-            is_right, wanted = isinstance(value, bool), "true or false"
-        elif key in LISTS:
-            value = [value] if key == "measure" and isinstance(value, str) else value
-            is_right = isinstance(value, list) and all(isinstance(each, str) for each in value)
-            is_right, wanted = is_right and (bool(value) or key == "deviators"), 'a list of strings, such as ["dove"]'
-            value = tuple(value) if is_right else value
-            if key == "measure" and is_right:
-                self._fault(len({*value}) < len(value), "measure: give each only once")
-                return tuple(each for each in value if self._chosen("measure", each, tuple(MEASURES))) or None
-        elif key in ("rules", "sweep"):
-            is_right, wanted = isinstance(value, dict), f"a table [{key}]"
-            return getattr(self, f"_{key}")(value) if not self._fault(not is_right, f"{key}: give {wanted}") else None
-        elif key in CHOICES:
-            return value if self._chosen(key, value, CHOICES[key]) else None
-        elif key == "precision":
-            return value  # checked with the number of games
-        elif key == "figures":
-            return None
-        else:
-            is_right, wanted = isinstance(value, str), "a string"
-        return value if not self._fault(not is_right, f"{key}={quoted(value)}: give {wanted}") else None
-
-    def _rules(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: plain(each) for name, each in given.items() if self._chosen("rule", name, RULES)}
-
-    def _sweep(self, given: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-        words = words_of(str(self.given.get("template", "")))
-        chosen = {}
-        for name, values in given.items():
-            if not self._chosen("sweep", name, (*RULES, "map_name", "seats", *words)):
-                continue
-            is_list = isinstance(values, list) and len(values) > 0
-            self._fault(name in self.given, f"{name} is also in [sweep]: remove one of the two")
-            if not self._fault(not is_list, f"{name}={quoted(values)}: give a list of values"):
-                chosen[name] = tuple(values)
-        return chosen
-
-    def _figures(self) -> list[Mapping[str, Any]]:
-        given = self.given.get("figures", [])
-        is_right = isinstance(given, list) and all(isinstance(each, dict) for each in given)
-        return [] if self._fault(not is_right, "figures: give tables [[figures]]") else given
-
-    def _figure(self, each: Mapping[str, Any], experiment: Experiment) -> Figure:
-        measures = tuple(name for measure in experiment.measure for name in MEASURES[measure])
-        by_year = tuple(name for measure in experiment.measure for name in BY_YEAR.get(measure, ()))
-        for key in each:
-            self._chosen("figure: key", key, [one.name for one in fields(Figure)])
-        kind, y, x = each.get("kind", "points"), each.get("y"), each.get("x", "profile")
-        panels = tuple(y) if isinstance(y, list) and 0 < len(y) <= MAX_PANELS else (y,)
-        self._chosen("figure: kind", kind, ("points", "lines", "years", "scatter"))
-        for panel in panels:
-            self._chosen("figure: y", panel, by_year if kind == "years" else measures)
-        self._chosen("figure: x", x, measures if kind == "scatter" else ("profile", "coalitions", *experiment.sweep))
-        published = each.get("published", "")
-        self._chosen("figure: published", published, ("", *TABLES))
-        numbers = [*experiment.sweep.get(str(x), ("",)), *map(_number, TABLES.get(str(published), {}))]
-        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers)
-        self._fault(kind == "lines" and not are_numbers, f"figure: x={quoted(x)}: lines need numbers; use points")
-        return Figure(str(kind), tuple(map(str, panels)), str(x), str(published), str(each.get("title", "")))
-
-    # Checks of several keys together.
-
     def _check(self, experiment: Experiment) -> None:
-        """Check policies, seats, requirements of the measures, and contradictory rules."""
+        """Check requirements of the measures, the sweep, the template and contradictory rules."""
         measured = experiment.measure
+        self._fault(len({*measured}) < len(measured), "measure: give each only once")
         for key, measures in ONLY_FOR.items():
             unused = key in self.given and not {*measures} & {*measured}
             self._fault(unused, f"{key} is only for {' and '.join(measures)}, which this file does not measure")
         unsorted = experiment.leaderboard and "self-play" not in measured
         self._fault(unsorted, "leaderboard: sorted by welfare in self-play, which this file does not measure")
-        for each in experiment.coalitions:
-            self._chosen("coalitions", each, SETS)
+        for name in experiment.sweep:
+            self._chosen("sweep", name, (*RULES, "map_name", "seats", *words_of(experiment.template)))
+            self._fault(name in self.given, f"{name} is also in [sweep]: remove one of the two")
         for each in experiment.sweep.get("seats", ()):
             self._chosen("seats", each, SEATINGS)
         if experiment.precision is not None:
@@ -253,12 +189,20 @@ class FileReader:
         alone = experiment.precision is None and "max_games" in self.given
         self._fault(alone, "max_games is the maximum number of games with precision: add precision")
         self._check_template(experiment)
-        for text in (each for each in experiment.deviators if each != PORTFOLIO):
-            self._tried("deviators", read_profile, filled(text, "hold"))
-        for text in experiment.profiles:
-            self._tried("profiles", read_profile, text)
         if not self.faults:
             self._check_conditions(experiment)
+
+    def _check_figure(self, figure: Figure, experiment: Experiment) -> None:
+        measures = tuple(name for measure in experiment.measure for name in MEASURES[measure])
+        by_year = tuple(name for measure in experiment.measure for name in BY_YEAR.get(measure, ()))
+        for panel in figure.y:
+            self._chosen("figures: y", panel, by_year if figure.kind == "years" else measures)
+        places = measures if figure.kind == "scatter" else ("profile", "coalitions", *experiment.sweep)
+        self._chosen("figures: x", figure.x, places)
+        numbers = [*experiment.sweep.get(figure.x, ("",)), *map(_number, TABLES.get(figure.published, {}))]
+        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers)
+        without = figure.kind == "lines" and not are_numbers
+        self._fault(without, f"figures: x={quoted(figure.x)}: lines need numbers; use points")
 
     def _check_template(self, experiment: Experiment) -> None:
         for stray in stray_braces(experiment.template):

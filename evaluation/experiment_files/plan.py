@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
-from evaluation.checks import EvaluationError
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from agents.specs import SEATINGS, read_profile
+from evaluation.checks import MAX_GAMES, MAX_SEED, EvaluationError
 from evaluation.experiment_files.templates import filled_template
 from evaluation.experiments.attacks import SELECTION_GAMES
+from evaluation.experiments.deviators import PORTFOLIO, filled
+from evaluation.experiments.published import TABLES
+from evaluation.experiments.red_team import BUDGETS
 from evaluation.measures import costs
-from welfare_env import Rules
+from evaluation.measures.coalitions import COALITIONS
+from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
+from welfare_env.errors import did_you_mean
 
 MEASURES = {
     "self-play": (
@@ -38,6 +46,58 @@ BY_YEAR = {
 WITH_COALITIONS = ("exploitability", "exact")
 IN_WELFARE = ("exploitability", "red-team", "exact")
 RULES = tuple(each.name for each in fields(Rules))
+SETS = (*COALITIONS, "all-singles", "all-pairs")
+MAX_PANELS = 12  # per figure
+
+
+# The types of the fields, for files: what pydantic checks in each.
+
+
+def one_of(names: Collection[str]) -> AfterValidator:
+    """A text that is one of these."""
+
+    def check(value: str) -> str:
+        if value not in names:
+            raise ValueError(f"{did_you_mean(value, names)}: choose one of {', '.join(filter(None, names))}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _readable(read: Callable[[str], object]) -> AfterValidator:
+    """A text that can be read so."""
+
+    def check(value: str) -> str:
+        try:
+            read(value)
+        except WelfareEnvError as error:
+            raise ValueError(f": {error}") from error
+        return value
+
+    return AfterValidator(check)
+
+
+def _deviator(text: str) -> None:
+    if text != PORTFOLIO:
+        read_profile(filled(text, "hold"))
+
+
+def _alone(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def plain(value: Any) -> Any:
+    """A value from TOML: "none" becomes None (as in press = "none"), and lists become tuples."""
+    return None if value == "none" else tuple(value) if isinstance(value, list) else value
+
+
+Text = Annotated[str, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+Games = Annotated[int, Field(strict=True, ge=1, le=MAX_GAMES)]
+Some = Field(min_length=1)
+Measures = Annotated[tuple[Annotated[Text, one_of(MEASURES)], ...], Some, BeforeValidator(_alone)]
+Profiles = Annotated[tuple[Annotated[Text, _readable(read_profile)], ...], Some]
+GivenRules = Mapping[Annotated[Text, one_of(RULES)], Annotated[Any, BeforeValidator(plain)]]
 
 
 @dataclass(frozen=True)
@@ -53,11 +113,13 @@ class Figure:
         title: title of the figure.
     """
 
-    kind: str
-    y: tuple[str, ...]
-    x: str = "profile"
-    published: str = ""
-    title: str = ""
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    y: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MAX_PANELS), BeforeValidator(_alone)]
+    kind: Annotated[Text, one_of(("points", "lines", "years", "scatter"))] = "points"
+    x: Text = "profile"
+    published: Annotated[Text, one_of(("", *TABLES))] = ""
+    title: Text = ""
 
 
 @dataclass(frozen=True)
@@ -89,28 +151,30 @@ class Experiment:
         measure: the measures, in the order of the file.
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     name: str
-    title: str
-    profiles: tuple[str, ...]
-    question: str = ""
-    measure: tuple[str, ...] = ("self-play",)
-    template: str = "{profile}"
-    games: int = 5
-    seed: int = 0
-    map_name: str = "standard"
-    seats: str = "rotated"
-    paper_code: bool = False
-    simultaneous: bool = False
-    coordinated: bool = False
-    precision: float | None = None
-    max_games: int = 200
-    selection_games: int | None = None
-    budget: str = "usual"
-    coalitions: tuple[str, ...] = ("singles",)
-    deviators: tuple[str, ...] = ()
-    leaderboard: bool = False
-    rules: Mapping[str, Any] = field(default_factory=dict)
-    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    title: Text
+    profiles: Profiles
+    question: Text = ""
+    measure: Measures = ("self-play",)
+    template: Text = "{profile}"
+    games: Games = 5
+    seed: Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)] = 0
+    map_name: Text = "standard"
+    seats: Annotated[Text, one_of(SEATINGS)] = "rotated"
+    paper_code: Flag = False
+    simultaneous: Flag = False
+    coordinated: Flag = False
+    precision: Any = None
+    max_games: Games = 200
+    selection_games: Games | None = None
+    budget: Annotated[Text, one_of(BUDGETS)] = "usual"
+    coalitions: Annotated[tuple[Annotated[Text, one_of(SETS)], ...], Some] = ("singles",)
+    deviators: tuple[Annotated[Text, _readable(_deviator)], ...] = ()
+    leaderboard: Flag = False
+    rules: GivenRules = field(default_factory=dict)
+    sweep: Mapping[Text, Annotated[tuple[Any, ...], Some]] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
 
     def __post_init__(self) -> None:
@@ -168,8 +232,3 @@ class Experiment:
 
 def _is_measure(name: object) -> bool:
     return isinstance(name, str) and name in MEASURES
-
-
-def plain(value: Any) -> Any:
-    """A value from TOML: "none" becomes None (as in press = "none"), and lists become tuples."""
-    return None if value == "none" else tuple(value) if isinstance(value, list) else value

@@ -139,11 +139,11 @@ figures = [{y = "root_nash_welfare", published = "self_play"}]
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('titel = "x"', "key='titel' .did you mean 'title'"),
+        ('titel = "x"', "unknown key .did you mean 'title'"),
         ('title = "x"', "profiles is missing"),
         ('title = "x"\nprofiles = ["dov"]', "did you mean 'dove'"),
-        ('title = "x"\nprofiles = ["dove"]\ngames = 0', "games=0: give a whole number from 1"),
-        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyeers = 1', "rule='yeers' .did you mean 'years'"),
+        ('title = "x"\nprofiles = ["dove"]\ngames = 0', "games=0"),
+        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyeers = 1', "rules.yeers='yeers' .did you mean 'years'"),
         ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = [1, 0]', "years=0"),
         ('title = "x"\nprofiles = ["dove"]\n[sweep]\nfoo = [1]', "sweep='foo'"),
         ('title = "x"\nprofiles = ["dove"]\ntemplate = "{profile},{a}"', "template: 'a' is not swept"),
