@@ -29,6 +29,7 @@ from evaluation.measures.lm_usage import usage_of, usage_table
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.play.runner import play_all
+from tests.agents.lm.transport import FailingServer
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)
@@ -112,7 +113,7 @@ def test_players_of_a_round_are_asked_side_by_side():
 def test_no_fault_ends_a_game_and_each_is_counted(fault, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     rules = welfare_env.Rules(years=1, press=None)
-    with StubServer() as server:
+    with FailingServer() as server:
         policy = f"lm:openai/fail-{fault},base_url={server.url}/v1,retries=0"
         record = play_game(spec("hold", rules, FRANCE=policy))
     (model,) = record["welfare_env"]["language_models"]["FRANCE"]
@@ -217,8 +218,10 @@ class Ending(StubServer):
 
     most = math.inf
 
-    def _next_fault(self, asked):
-        return "timeout" if self.stats["answered"] >= self.most else super()._next_fault(asked)
+    def respond(self, request, asked):
+        if self.stats["answered"] >= self.most:
+            self._ended.wait()
+        return super().respond(request, asked)
 
 
 @pytest.mark.slow

@@ -18,7 +18,6 @@ from agents.lm.models.protocol import Usage
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.player import transcript as transcript_module
 from agents.lm.player.transcript import questions
-from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation import EvaluationError, GameStore
 from evaluation.cli.commands import app
@@ -27,6 +26,7 @@ from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.play.runner import play_all
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
+from tests.agents.lm.transport import FailingServer
 from welfare_env import Rules
 
 POWERS = welfare_env.load_board("standard").powers
@@ -110,7 +110,7 @@ class TestKept:
 
     def test_no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-the-tests-0123456789")
-        with StubServer() as server:
+        with FailingServer() as server:
             server.fail("ok", "400")
             policy = f"lm:openai/any,base_url={server.url}/v1,retries=0,key_variable=OPENAI_API_KEY"
             found = play_game(game("hold", FRANCE=policy))

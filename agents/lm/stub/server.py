@@ -3,19 +3,16 @@
     python -m agents.lm.stub --port 8123 --latency 0.05
 
 Then base_url is http://127.0.0.1:8123/v1 for the `openai` SDK and http://127.0.0.1:8123 for the `anthropic` one. Its
-replies (`agents.lm.stub.replies`) depend on the request alone. It fails on demand: a model named "fail-KIND" always
-fails, and `--fail KIND,KIND` (`Stub.fail`) makes the next requests fail, one kind each. `FAULTS` are the kinds.
-GET /stats returns its counts.
+replies (`agents.lm.stub.replies`) depend on the request alone. GET /stats returns its counts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import socket
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,25 +27,6 @@ from agents.lm.stub.characters import CHARACTERS
 from agents.lm.stub.replies import stub_reply
 from agents.lm.stub.wire import INTERFACES, Answered, ParsedRequest, error_body, read, streamed, write
 
-FAULTS = {
-    "ok": "answers as always",
-    **{status: f"HTTP {status}" for status in ("400", "401", "403", "404", "413", "500", "503", "529")},
-    "429": "HTTP 429, Retry-After 1 second, or as many as in 429:SECONDS",
-    "quota": "HTTP 429: the account's quota is used up",
-    "timeout": "never answers",
-    "cut": "breaks the connection off in the middle of the answer",
-    "malformed": "HTTP 200 with a page of HTML",
-    "empty": "an answer without text",
-    "length": "an answer that ran into max_tokens, cut in the middle",
-    "refusal": "the model does not want to answer",
-}
-_MODEL_FAULT = re.compile(r"\bfail-([a-z0-9:.]+)$")
-_CHANGES: dict[str, Callable[[Answered], Answered]] = {
-    "empty": lambda answered: Answered(""),
-    "length": lambda answered: Answered(answered.text[: len(answered.text) // 2], "length"),
-    "refusal": lambda answered: Answered("I would rather not.", "refusal"),
-}
-
 
 @dataclass
 class StubRequest:
@@ -58,14 +36,12 @@ class StubRequest:
         path: "/v1/chat/completions", "/v1/responses" or "/v1/messages".
         headers: with names in lower case.
         body: the parsed JSON.
-        fault: its kind of fault, of `FAULTS`.
         is_answered: whether a whole answer was sent while the client was still connected.
     """
 
     path: str
     headers: Mapping[str, str]
     body: Any
-    fault: str = "ok"
     is_answered: bool = False
 
 
@@ -100,50 +76,50 @@ class Stub:
         self.peak = 0
         self._reply = reply or _in_character
         self._keep = keep
-        self._faults: deque[str] = deque()
         self._active = 0
-        self._seen: Counter[str] = Counter()
+        self._seen = 0
         self._answered: Counter[bytes] = Counter()
         self._lock = Lock()
 
     @property
-    def stats(self) -> dict[str, Any]:
-        """Counts: "requests"; "answered" completely; "twice": equal requests answered again; and each kind of fault."""
+    def stats(self) -> dict[str, int]:
+        """Counts: "requests"; "answered" completely; "twice": equal requests answered again; "peak" at a time."""
         answered = self._answered.total()
-        counts = {"requests": self._seen.total(), "answered": answered, "twice": answered - len(self._answered)}
-        return counts | {"peak": self.peak, "faults": dict(self._seen - Counter(ok=self._seen["ok"]))}
-
-    def fail(self, *kinds: str) -> None:
-        """Makes the next requests fail with these faults, one each.
-
-        Raises:
-            ConfigError: a kind that is not in `FAULTS`.
-        """
-        for kind in kinds:
-            if kind not in FAULTS and not re.fullmatch(r"429:\d+(\.\d+)?", kind):
-                raise ConfigError(f"fault {kind!r:.80}: give one of {', '.join(FAULTS)}, or 429:SECONDS")
-        self._faults.extend(kinds)
+        return {
+            "requests": self._seen,
+            "answered": answered,
+            "twice": answered - len(self._answered),
+            "peak": self.peak,
+        }
 
     def answer(self, path: str, headers: Mapping[str, str], content: bytes) -> Response:
-        """The answer to a request; of the faults "timeout" and "cut", an answer that the caller should not send."""
+        """The answer to a request."""
         try:
             body = json.loads(content)
             asked = read(path, body)
+            request = StubRequest(path, headers, body)
             with self._lock:
-                request = StubRequest(path, headers, body, self._next_fault(asked))
-                self._seen[request.fault] += 1
+                self._seen += 1
                 if self._keep:
                     self.requests.append(request)
-            return self._response(request, asked)._replace(request=request)
-        except (ValueError, RecursionError) as error:  # in the JSON, its content, or its schema
-            return _error(path, 400, str(error), "invalid_request_error")
+            return self.respond(request, asked)._replace(request=request)
+        except (ValueError, RecursionError) as error:  # in the JSON, its content, its schema, or the reply
+            return refusal(path, 400, str(error), "invalid_request_error")
+
+    def respond(self, request: StubRequest, asked: ParsedRequest) -> Response:
+        """The answer to a valid request."""
+        answered = self._reply(asked)
+        whole = answered if isinstance(answered, Answered) else Answered(answered)
+        payload = write(request.path, asked, whole)
+        if request.body.get("stream"):
+            return Response(200, {"content-type": "text/event-stream"}, streamed(request.path, payload))
+        return Response(200, {"content-type": "application/json"}, json.dumps(payload).encode("ascii"))
 
     def done(self, request: StubRequest, content: bytes) -> None:
         """Counts a request that was answered completely."""
-        if request.fault.partition(":")[0] in ("ok", *_CHANGES):
-            request.is_answered = True
-            with self._lock:
-                self._answered[hashlib.sha256(content).digest()] += 1
+        request.is_answered = True
+        with self._lock:
+            self._answered[hashlib.sha256(content).digest()] += 1
 
     def enter(self) -> None:
         """Counts a request in progress."""
@@ -156,30 +132,9 @@ class Stub:
         with self._lock:
             self._active -= 1
 
-    def _response(self, request: StubRequest, asked: ParsedRequest) -> Response:
-        kind, _, rest = request.fault.partition(":")
-        if kind.isdigit() or kind == "quota":  # the text contains the key, as some real servers do
-            text = f"stub fault {kind}; you sent {request.headers.get('authorization', 'no key')}"
-            code = {"quota": "insufficient_quota", "400": "invalid_request_error"}.get(kind)
-            found = _error(request.path, 429 if kind == "quota" else int(kind), text, code)
-            return found._replace(headers=found.headers | ({"retry-after": rest or "1"} if kind == "429" else {}))
-        if kind == "malformed":
-            return Response(200, {"content-type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
-        answered = self._reply(asked)
-        whole = answered if isinstance(answered, Answered) else Answered(answered)
-        payload = write(request.path, asked, _CHANGES.get(kind, lambda same: same)(whole))
-        if request.body.get("stream"):
-            return Response(200, {"content-type": "text/event-stream"}, streamed(request.path, payload))
-        return Response(200, {"content-type": "application/json"}, json.dumps(payload).encode("ascii"))
 
-    def _next_fault(self, asked: ParsedRequest) -> str:
-        by_name = _MODEL_FAULT.search(asked.model)
-        if by_name is not None and by_name[1].partition(":")[0] in FAULTS:
-            return by_name[1]
-        return self._faults.popleft() if self._faults else "ok"
-
-
-def _error(path: str, status: int, text: str, code: str | None = None) -> Response:
+def refusal(path: str, status: int, text: str, code: str | None = None) -> Response:
+    """An error of a server."""
     content = json.dumps(error_body(path, status, text, code)).encode("ascii")
     return Response(status, {"content-type": "application/json"}, content)
 
@@ -194,7 +149,6 @@ class StubServer(Stub):
 
     Example:
         with StubServer() as server:
-            server.fail("429:0.1", "500")
             model = OpenAIModel("any", base_url=server.url + "/v1")
     """
 
@@ -237,7 +191,7 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 1024
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handlerefusal(self, request: Any, client_address: Any) -> None:
         """The client has left; nothing is printed."""
 
 
@@ -260,23 +214,15 @@ class _Handler(BaseHTTPRequestHandler):
         """A question."""
         content = self.rfile.read(int(self.headers.get("content-length", "0")))
         if self.path.rpartition("/v1/")[2] not in INTERFACES:
-            self._send(_error(self.path, 404, f"no such path: {self.path}"))
+            self._send(refusal(self.path, 404, f"no such path: {self.path}"))
             return
         self.stub.enter()
         try:
             response = self.stub.answer(self.path, {name.lower(): text for name, text in self.headers.items()}, content)
             time.sleep(self.stub.latency)
-            fault = response.request.fault if response.request is not None else "ok"
-            if fault == "timeout":
-                while not self.stub._ended.wait(0.05) and self._is_connected():
-                    pass
-            elif fault == "cut":
-                self._send(response, len(response.content) // 2)
-            else:
-                if response.request is not None and self._is_connected():
-                    self.stub.done(response.request, content)
-                self._send(response)
-            self.close_connection = fault in ("timeout", "cut")
+            if response.request is not None and response.status == 200 and self._is_connected():
+                self.stub.done(response.request, content)
+            self._send(response)
         finally:
             self.stub.leave()
 
@@ -291,30 +237,21 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             self.connection.setblocking(True)
 
-    def _send(self, response: Response, size: int | None = None) -> None:
-        """Sends a response, or the first bytes of it."""
+    def _send(self, response: Response) -> None:
         self.send_response(response.status)
         for name, value in {**response.headers, "content-length": str(len(response.content))}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(response.content[:size])
-
-
-_FAULT_LIST = "; ".join(f"{kind}: {meaning}" for kind, meaning in FAULTS.items())
+        self.wfile.write(response.content)
 
 
 def main(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free port.")] = 8123,
     latency: Annotated[float, typer.Option(min=0.0, help="Seconds before every answer.")] = 0.0,
-    fail: Annotated[
-        str, typer.Option(metavar="KIND,KIND", help=f"Faults of the first requests, one each. {_FAULT_LIST}.")
-    ] = "",
 ) -> None:
-    """Answers like OpenAI's and Anthropic's servers, until interrupted. A model named fail-KIND always fails."""
-    server = StubServer(port, latency, keep=False)
+    """Answers like OpenAI's and Anthropic's servers, until interrupted."""
     try:
-        server.fail(*(kind.strip() for kind in fail.split(",") if kind.strip()))
-        with server:
+        with StubServer(port, latency, keep=False) as server:
             url = server.url
             print(f"base_url is {url}/v1 for openai, {url} for anthropic; counts at {url}/stats", flush=True)
             with suppress(KeyboardInterrupt):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import subprocess
@@ -49,6 +50,18 @@ def episode_of(stub, **options):
     assert [error.message for error in episode.errors] == []
     assert episode.ok
     return episode
+
+
+def failing(fails):
+    """Replies of a server that refuses the requests of some numbers."""
+    number = itertools.count()
+
+    def answer(asked):
+        if fails(next(number)):
+            raise ValueError("refused")
+        return stub_reply(asked.prompt, asked.schema)
+
+    return answer
 
 
 def rewards(episode):
@@ -107,8 +120,7 @@ def test_bad_replies_hold_and_are_paid_all_the_same(reply) -> None:
 
 
 def test_a_server_that_fails_stops_the_game_and_nothing_is_rewarded() -> None:
-    with StubServer() as stub:
-        stub.fail(*["400"] * 100)
+    with StubServer(reply=failing(lambda number: True)) as stub:
         (episode,) = episodes_of(stub, policy="FRANCE*(lm:agent,summariser=none) + 6*dove")
     assert not episode.ok
     assert Counter(trace.ok for trace in episode.traces) == {False: 1 + RETRIES}
@@ -116,8 +128,7 @@ def test_a_server_that_fails_stops_the_game_and_nothing_is_rewarded() -> None:
 
 
 def test_a_run_that_fails_is_repeated_and_not_rewarded() -> None:
-    with StubServer() as stub:
-        stub.fail("400", "ok", "400")
+    with StubServer(reply=failing(lambda number: number in (0, 2))) as stub:
         (episode,) = episodes_of(stub, policy="FRANCE*(lm:agent,summariser=none) + 6*dove")
     assert [bool(trace.rewards) for trace in episode.traces] == [trace.ok for trace in episode.traces]
     assert Counter(trace.ok for trace in episode.traces) == {True: 3, False: 2}

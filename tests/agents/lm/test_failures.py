@@ -27,12 +27,11 @@ from agents.lm.models.providers.faults import status_fault
 from agents.lm.models.providers.refusals import shape
 from agents.lm.models.providers.remote_model import FIRST_QUESTIONS, RemoteModel
 from agents.lm.models.shared_models import SharedModels
-from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.server import Response, _error
+from agents.lm.stub.server import Response, refusal
 from evaluation.cli.commands import app
 from evaluation.play.store import GameStore
-from tests.agents.lm.transport import InProcess, says
+from tests.agents.lm.transport import FailingServer, InProcess, says
 from welfare_env import Rules
 
 Connect = Callable[..., RemoteModel]
@@ -168,7 +167,7 @@ class TestPauses:
             while times and times[0] <= fake_clock.time - 60:
                 times.pop(0)
             if len(times) >= 30:
-                return _error(path, 429, "slow down")._replace(headers={"retry-after": "2"})
+                return refusal(path, 429, "slow down")._replace(headers={"retry-after": "2"})
             times.append(fake_clock.time)
             return answer(path, headers, content)
 
@@ -201,7 +200,7 @@ class TestPauses:
 
 class TestLimits:
     def test_so_many_at_a_time(self, connect: Connect, question: Request, stub: InProcess) -> None:
-        with ThreadPoolExecutor(8) as pool, StubServer(latency=0.02) as server:
+        with ThreadPoolExecutor(8) as pool, FailingServer(latency=0.02) as server:
             model = OpenAIModel("any", base_url=f"{server.url}/v1", max_concurrent=3)
             list(pool.map(lambda number: model.complete(replace(question, sample=number)), range(24)))
             assert server.peak == 3
@@ -217,7 +216,7 @@ class TestLeftOut:
             asked.append(json.loads(content))
             wrong = [name for name in names if name in asked[-1]]
             if wrong:
-                return _error(path, 400, f"`{wrong[0]}` is not supported for this model.")
+                return refusal(path, 400, f"`{wrong[0]}` is not supported for this model.")
             return answer(path, headers, content)
 
         stub.answer = picky  # type: ignore[method-assign]
@@ -252,7 +251,7 @@ class TestLeftOut:
         def picky(path: str, headers: Any, content: bytes) -> Any:
             if b"anyOf" in content:
                 refused.append(content)
-                return _error(path, 400, "Invalid schema: Objects provided via 'anyOf' must not share first keys.")
+                return refusal(path, 400, "Invalid schema: Objects provided via 'anyOf' must not share first keys.")
             return answer(path, headers, content)
 
         stub.answer = picky  # type: ignore[method-assign]
@@ -300,7 +299,7 @@ class TestEnds:
 
     @pytest.mark.parametrize("end", ["401", "500"])
     def test_calls_that_wait_hear_of_it(self, end: str, question: Request) -> None:
-        with StubServer() as server, ThreadPoolExecutor(1) as pool:
+        with FailingServer() as server, ThreadPoolExecutor(1) as pool:
             models = SharedModels()
             waiting = models.get("openai/fail-429:300", base_url=f"{server.url}/v1")
             call = pool.submit(waiting.complete, question)
@@ -314,7 +313,7 @@ class TestEnds:
 
     def test_a_run_that_was_interrupted_asks_no_more(self, question: Request) -> None:
         """Its tasks, and code in them that waits without `await`; the next run and everybody else may ask."""
-        with StubServer() as server:
+        with FailingServer() as server:
             models = SharedModels()
             model = models.get("openai/any", base_url=f"{server.url}/v1")
 
@@ -356,7 +355,7 @@ class TestGames:
         self, simultaneous: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        with StubServer() as server:
+        with FailingServer() as server:
             spec = f"lm:openai/any,base_url={server.url}/v1,retries=0"
             server.fail(*["ok"] * 20, *["503"] * 400)
             code, said = self.run(spec, *simultaneous)
@@ -365,14 +364,14 @@ class TestGames:
             assert "later to resume" in said
             with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
                 assert store.count() == 0
-            server._faults.clear()
+            server.faults.clear()
             answered = server.stats["answered"]
             assert answered == 20
             assert self.run(spec, *simultaneous)[0] == 0
             assert server.stats["twice"] == 0
 
     def test_a_pause_of_hours_stops_it(self) -> None:
-        with StubServer() as server:
+        with FailingServer() as server:
             server.fail(*["ok"] * 20, "429:36000")
             with pytest.raises(ModelError) as caught:
                 evaluation.self_play(
@@ -382,7 +381,7 @@ class TestGames:
 
     def test_no_key_is_told_in_one_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
-        with StubServer() as server:
+        with FailingServer() as server:
             code, said = self.run(f"lm:openai/fail-401,base_url={server.url}/v1")
         assert (code, said.count("error: "), said.count("stub fault 401")) == (2, 1, 1)
 

@@ -20,16 +20,16 @@ import pytest
 import evaluation
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
-from agents.lm.stub import StubServer
 from agents.lm.stub import server as stub_module
 from agents.lm.stub.wire import ParsedRequest
+from tests.agents.lm.transport import FailingServer
 from welfare_env import Rules
 
 RULES = Rules(years=1, message_rounds=2)
 COMMAND = [sys.executable, "-m", "evaluation", "self-play", "--years", "1", "--message-rounds", "2", "--games", "1"]
 
 
-class Unreliable(StubServer):
+class Unreliable(FailingServer):
     """Some questions always fail, whenever they are asked.
 
     Attributes:
@@ -112,7 +112,7 @@ def test_a_killed_game_takes_the_same_course(tmp_path: Path) -> None:
 
 def test_what_failed_is_not_asked_again_though_now_it_would_be_answered(tmp_path: Path) -> None:
     records = []
-    with StubServer() as server:
+    with FailingServer() as server:
         policy = f"lm:openai/any,base_url={server.url}/v1,summariser=none"
         server.fail(*["ok", "400"] * 6)
         for _ in range(2):
@@ -121,6 +121,6 @@ def test_what_failed_is_not_asked_again_though_now_it_would_be_answered(tmp_path
             records.append(result.records[0])
             if len(records) == 1:
                 asked = server.stats["requests"]
-        assert server.stats["faults"] == {"400": 6}
+        assert server.failed == {"400": 6}
         assert server.stats["requests"] == asked
     assert records[0] == records[1]

@@ -1,20 +1,86 @@
-"""The stub without a network: what the SDKs would send goes to it in this process."""
+"""Stubs that fail on demand, for tests: one that the SDKs ask in this process, and one as a server."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import httpx2
 
-from agents.lm.stub import Stub, StubRequest
+from agents.lm.stub import Stub, StubRequest, StubServer
+from agents.lm.stub.server import Response, refusal
+from agents.lm.stub.wire import Answered, ParsedRequest
 
 Case = Callable[[httpx2.Request], httpx2.Response]
+_MODEL_FAULT = re.compile(r"\bfail-([a-z0-9:.]+)$")
+_CHANGES: dict[str, Callable[[str], Answered]] = {
+    "empty": lambda text: Answered(""),
+    "length": lambda text: Answered(text[: len(text) // 2], "length"),
+    "refusal": lambda text: Answered("I would rather not.", "refusal"),
+}
 
 
-class InProcess(Stub):
+class Failing(Stub):
+    """A stub that fails: always if the model's name ends in "fail-KIND", or in the next requests, by `fail`.
+
+    The kinds are an HTTP status, "429:SECONDS" with Retry-After, "quota", "timeout" (no answer), "cut" (the connection
+    breaks off), "malformed" (a page of HTML), "empty", "length" and "refusal".
+
+    Attributes:
+        faults: the faults of the requests to come.
+        failed: kind -> number of requests that failed.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.faults: deque[str] = deque()
+        self.failed: Counter[str] = Counter()
+
+    def fail(self, *kinds: str) -> None:
+        """Makes the next requests fail with these faults, one each; "ok" for none."""
+        self.faults.extend(kinds)
+
+    def respond(self, request: StubRequest, asked: ParsedRequest) -> Response:
+        """The answer, or what the fault makes of it."""
+        by_name = _MODEL_FAULT.search(asked.model)
+        fault = by_name[1] if by_name else self.faults.popleft() if self.faults else "ok"
+        kind, _, seconds = fault.partition(":")
+        if kind == "ok":
+            return super().respond(request, asked)
+        self.failed[fault] += 1
+        if kind in ("timeout", "cut"):
+            raise {"timeout": TimeoutError, "cut": ConnectionAbortedError}[kind]
+        if kind.isdigit() or kind == "quota":  # the text contains the key, as some real servers do
+            said = f"stub fault {kind}; you sent {request.headers.get('authorization', 'no key')}"
+            code = {"quota": "insufficient_quota", "400": "invalid_request_error"}.get(kind)
+            found = refusal(request.path, 429 if kind == "quota" else int(kind), said, code)
+            return found._replace(headers=found.headers | {"retry-after": seconds}) if seconds else found
+        if kind == "malformed":
+            return Response(200, {"content-type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
+        reply, self._reply = self._reply, lambda asked: _CHANGES[kind](str(reply(asked)))
+        try:
+            return super().respond(request, asked)
+        finally:
+            self._reply = reply
+
+
+class FailingServer(Failing, StubServer):
+    """As a server; "timeout" lasts as long as the server."""
+
+    def respond(self, request: StubRequest, asked: ParsedRequest) -> Response:
+        """As in `Failing`."""
+        try:
+            return super().respond(request, asked)
+        except TimeoutError:
+            self._ended.wait()
+            raise
+
+
+class InProcess(Failing):
     """A stub that the SDKs ask in this process.
 
     Attributes:
@@ -32,22 +98,18 @@ class InProcess(Stub):
         return sdk.DefaultAsyncHttpxClient(transport=httpx2.MockTransport(self._handle), **options)
 
     def _handle(self, request: httpx2.Request) -> httpx2.Response:
-        self.enter()
-        try:
-            return self._respond(request)
-        finally:
-            self.leave()
-
-    def _respond(self, request: httpx2.Request) -> httpx2.Response:
         if self.cases:
             return self.cases.pop(0)(request)
-        response = self.answer(request.url.path, dict(request.headers), request.content)
-        fault = response.request.fault if response.request is not None else "ok"
-        if fault == "timeout":
-            raise httpx2.ReadTimeout("", request=request)
-        if fault == "cut":
-            raise httpx2.RemoteProtocolError("peer closed connection", request=request)
-        if response.request is not None:
+        self.enter()
+        try:
+            response = self.answer(request.url.path, dict(request.headers), request.content)
+        except TimeoutError:
+            raise httpx2.ReadTimeout("", request=request) from None
+        except ConnectionAbortedError:
+            raise httpx2.RemoteProtocolError("peer closed connection", request=request) from None
+        finally:
+            self.leave()
+        if response.request is not None and response.status == 200:
             self.done(response.request, request.content)
         return httpx2.Response(response.status, headers=response.headers, content=response.content)
 
