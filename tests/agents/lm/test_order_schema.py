@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import modal_env
 import welfare_env
 from agents import make
+from agents.lm.player.programs import program_schema
 from agents.lm.player.settings import SCHEMAS
 from agents.lm.prompts import Contents, Flavour, build
 from agents.lm.reading.grammar import gbnf
@@ -170,6 +172,13 @@ def test_both_providers_take_the_schemas_of_whole_games(policy: str, map_name: s
         actions = {player: policies[player].act(observations[player], infos[player]) for player in env.agents}
         observations, _, _, _, infos = env.step(actions)
     assert wrong == {}
+
+
+@pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
+def test_both_providers_take_the_schema_of_programs(actions: str) -> None:
+    env = modal_env.make(actions=actions)
+    env.reset(seed=0)
+    assert faults(program_schema(env.infos["player_0"]["setting"])) == []
 
 
 # What the schema says.
