@@ -6,29 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from agents.lm.reading.repair import Object
+
 
 def obeys(text: str, schema: Mapping[str, Any]) -> bool:
     """Whether a text is JSON that matches a schema of `reply_schema`, with only white space around it.
 
-    Properties may come in any sequence.
+    Properties may come in any sequence, but each only once.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=Object)
     except (ValueError, RecursionError):
         return False
     return _allows(schema, value)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without doubled keys.
-
-    Raises:
-        ValueError: a key comes twice.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key comes twice")
-    return found
 
 
 def _allows(schema: Mapping[str, Any], value: Any) -> bool:
@@ -41,6 +31,6 @@ def _allows(schema: Mapping[str, Any], value: Any) -> bool:
     if kind == "array":
         return isinstance(value, list) and all(_allows(schema.get("items", {}), each) for each in value)
     if kind == "object" and inner is not None:
-        is_whole = isinstance(value, dict) and value.keys() == inner.keys()
+        is_whole = isinstance(value, Object) and not value.is_doubled and value.keys() == inner.keys()
         return is_whole and all(_allows(inner[key], each) for key, each in value.items())
     return kind != "string" or isinstance(value, str)
