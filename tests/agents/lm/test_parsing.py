@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -66,34 +65,6 @@ def test_spellings_beyond_those_of_the_game() -> None:
         (winter(), "give 1 WP to England", "GIVE ENGLAND"),
     ]
     assert [text for view, text, meant in read if orders_in(view, text) != [meant]] == []
-
-
-def in_other_words(order: str, view: View, style: int) -> str:
-    """An order as somebody else might write it."""
-    names = view.board.long_names
-    coasts = {"NC": "north coast", "SC": "south coast", "EC": "east coast", "WC": "west coast"}
-    if style == 0:
-        return order.lower().replace(" - ", "->")
-    if style == 1:
-        order = re.sub(r"/([NSEW]C)", lambda match: f" ({coasts[match[1]]})", order)
-        return re.sub(r"\b[A-Z]{3}\b(?<!VIA)", lambda match: names[match[0]], order).replace(" - ", " to ")
-    if style == 2:
-        words = {"H": "holds", "S": "supports", "C": "convoys", "R": "retreats to", "D": "disbands", "-": "moves to"}
-        return " ".join(words.get(word, word) for word in order.replace("/", " ").split()) + "."
-    return re.sub(r"\b[AF] (?=[A-Z]{3}\b)", "", order) if order[-2:] != " B" else order
-
-
-@pytest.mark.parametrize("style", range(4))
-@pytest.mark.parametrize(
-    "view", [lambda: OPENING, fall, winter, retreats], ids=["spring", "fall", "winter", "retreats"]
-)
-def test_every_legal_order_in_other_words(view: Callable[[], View], style: int) -> None:
-    now = view()
-    for unit, legal in now.legal_orders.items():
-        for order in legal:
-            if re.search(r"- STP$|- BUL$|- SPA$", order) and style and "S F" in order:
-                continue  # a support that names no coast means more than one order once its unit has no type
-            assert OrderBook(now).find(in_other_words(order, now, style)) == (unit, order)
 
 
 PARIS, BOTH = ["A PAR - BUR"], ["A PAR - BUR", "A MAR H"]
