@@ -45,7 +45,7 @@ class SeatTurn:
         text: the prompt; after the last phase, that the game is over and everybody's points.
         reward: reward since its last reply; at the reset, of phases before its first question.
         is_done: whether the game is over.
-        reply: its last reply as parsed, with the parts that could not be used; None at the reset.
+        reply: its last reply as parsed, with what of it is not used; None at the reset.
     """
 
     text: str
