@@ -246,15 +246,18 @@ def _measured(record: Record, deviators: Collection[str], paper_code: bool) -> G
 
 
 def welfare_per_year(record: Record) -> dict[str, float]:
-    """Power -> final welfare points / years played (section 5.1).
+    """Power -> welfare points gained / years played (section 5.1).
 
-    nan for every power in variant "standard", and if no year was completed.
+    nan for every power in variant "standard", and if no year was completed. A record that begins in a position with
+    welfare points counts what was gained after it.
     """
-    state = _phases(record)[-1]["state"]
+    phases = _phases(record)
+    state = phases[-1]["state"]
     years = _facts(record)["years_played"]
     if not _has_welfare(record) or years == 0:
         return dict.fromkeys(state["units"], math.nan)
-    return {power: state["welfare"][power] / years for power in state["units"]}
+    before = phases[0]["state"]["welfare"] if len(phases) > 1 else {}
+    return {power: (state["welfare"][power] - before.get(power, 0)) / years for power in state["units"]}
 
 
 def nash_welfare(values: Iterable[float]) -> float:

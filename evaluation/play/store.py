@@ -238,7 +238,7 @@ class GameStore:
         """
         wanted = None if keys is None else dict.fromkeys(_checked_keys(keys))
         with GameStore(_existing(path)) as source:
-            if _is_same(self.path, source.path):
+            if self.path.exists() and self.path.samefile(source.path):
                 raise StoreError(f"{shown(source.path)}: source and target are the same store: give another file")
             there = source.keys()
             for key in wanted or ():
@@ -278,7 +278,7 @@ class GameStore:
         Raises:
             StoreError: the game is not stored, the file cannot be read, or the record does not match its checksum.
         """
-        row = self._row(key) if is_whole_key(key) else None
+        row = self._row(key) if _is_key(key) else None
         if row is None:
             raise StoreError(f"{self.path}: there is no game {checks.quoted(key)}")
         return self._unpack(key, *row)
@@ -291,32 +291,26 @@ class GameStore:
         return row
 
     def _stored_game(self, key: Any, text: Any, created: Any) -> StoredGame:
-        """A row without its record; checks that the key matches the specification."""
-        is_ours = is_whole_key(key) and isinstance(text, str) and isinstance(created, float) and 0 <= created < LATEST
-        if not is_ours or hashlib.sha256(text.encode()).hexdigest() != key:
-            raise self._damaged(key, "the specification of", "key")
+        """A row without its record; its key is a digest of its specification."""
         try:
-            specification = dict(parse_json(text))
-        except (ValueError, TypeError) as error:
-            raise self._damaged(key, "the specification of", "key") from error
-        return StoredGame(key, specification, created)
+            if hashlib.sha256(text.encode()).hexdigest() == key and 0 <= created < LATEST:
+                return StoredGame(key, dict(parse_json(text)), created)
+        except (AttributeError, TypeError, ValueError):
+            pass
+        raise StoreError(f"{self.path}: the specification of game {key!s:.80} does not match its key. {_CURE}")
 
     def _unpack(self, key: str, packed: Any, checksum: Any) -> dict[str, Any]:
-        text = _inflated(packed)
-        if text is None or _checksum(key, text) != checksum:
-            raise self._damaged(key, "the record of", "checksum")
+        """The record of a row."""
         try:
+            unfolding = zlib.decompressobj()
+            text = unfolding.decompress(packed, LARGEST_FILE)  # no more, since a few bytes may unfold to gigabytes
             record = parse_json(text)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict):
-            raise StoreError(
-                f"{self.path}: the record of game {key} is not a game, although its checksum is correct. {_CURE}"
-            )
-        return record
-
-    def _damaged(self, key: object, what: str, proof: str) -> StoreError:
-        return StoreError(f"{self.path}: {what} game {key!s:.80} does not match its {proof}. {_CURE}")
+            is_whole = unfolding.eof and not unfolding.unused_data
+            if is_whole and _checksum(key, text) == checksum and isinstance(record, dict):
+                return record
+        except (zlib.error, TypeError, ValueError):
+            pass
+        raise StoreError(f"{self.path}: the record of game {key!s:.80} does not match its checksum. {_CURE}")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -324,14 +318,6 @@ class GameStore:
             if self._open_connection is None:
                 self._open_connection = _LAYOUT.connect(self.path)
             yield self._open_connection
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether both paths exist and are the same file."""
-    try:
-        return one.samefile(other)
-    except (OSError, ValueError):
-        return False
 
 
 def _path(path: object) -> Path:
@@ -348,30 +334,21 @@ def _checked_keys(keys: Iterable[str]) -> list[str]:
     return found
 
 
-def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """Check that a file exists and is not empty."""
+def _existing(path: str | os.PathLike[str]) -> Path:
+    """Check that there is a file, which a store would make otherwise, and that it is not empty."""
+    found = _path(path)
     try:
-        if os.stat(_path(path)).st_size:
-            return path
+        if found.stat().st_size:
+            return found
         problem = "the file is empty and not a store"
     except (OSError, ValueError) as error:
         problem = f"there is no store ({reason(error)})"
     raise StoreError(f"{shown(path)}: {problem}")
 
 
-def is_whole_key(key: object) -> bool:
+def _is_key(key: object) -> bool:
     """Whether a value has the form of a `specification_key`."""
     return isinstance(key, str) and re.fullmatch("[0-9a-f]{64}", key) is not None
-
-
-def _inflated(packed: Any) -> bytes | None:
-    """Decompress a record; None if it is damaged or too large."""
-    try:
-        unfolding = zlib.decompressobj()
-        text = unfolding.decompress(packed, LARGEST_FILE)
-    except (zlib.error, TypeError):
-        return None
-    return text if unfolding.eof and not unfolding.unused_data else None
 
 
 def _canonical(specification: Mapping[str, Any]) -> str:

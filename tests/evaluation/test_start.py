@@ -96,9 +96,12 @@ def test_where_to_begin_is_named_by_game_file_key_and_position(tmp_path: Path, m
         ]
         assert store.count() == 4  # the first three are one game
     assert [record["welfare_env"]["start"] for record in begun] == ["F1901M"] * 3 + ["S1901M", "F1902M"]
-    position = {"phase": "F1903M", "units": {"PLAYERA": ["A CAX"]}, "centers": {"PLAYERA": ["CAX"]}, "map_name": TOY}
+    position = {"phase": "F1903M", "units": {"PLAYERA": ["A CAX"]}, "centers": {"PLAYERA": ["CAX"], "PLAYERB": ["HBX"]}}
+    position |= {"map_name": TOY, "welfare": {"PLAYERB": 7}}
     Path("position.json").write_text(json.dumps(position))
-    (record,) = evaluation.self_play("hold", games=1, start="position.json", rules=PLAIN).records
+    result = evaluation.self_play("hold", games=1, start="position.json", rules=PLAIN)
+    assert result.welfare_per_year["PLAYERB"].value == 1  # a center without a unit; not the points it had before
+    (record,) = result.records
     assert record["phases"][0]["name"] == "F1903M"
     assert (record["phases"][0]["state"]["units"]["PLAYERA"], record["welfare_env"]["years_played"]) == (["A CAX"], 1)
 
