@@ -11,13 +11,15 @@ the longest prompt, in tokens, for which the prices hold.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
+
+from annotated_types import Ge, Le
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Usage
@@ -33,6 +35,9 @@ _LONGEST_FILE = 2**20  # bytes
 _VERSION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
+_Amount = Annotated[float, Ge(0), Le(MOST)]
+
+
 @dataclass(frozen=True)
 class Price:
     """US dollars per million tokens.
@@ -45,10 +50,12 @@ class Price:
         up_to: tokens of the longest prompt at these prices; None for no limit.
     """
 
-    input: float
-    output: float
-    cached: float | None = None
-    written: float | None = None
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    input: _Amount
+    output: _Amount
+    cached: _Amount | None = None
+    written: _Amount | None = None
     up_to: int | None = None
 
     def dollars(self, plain: int, cached: int, written: int, output: int) -> float | None:
@@ -116,6 +123,8 @@ PRICES: dict[str, Price] = {
 }
 """Standard prices, as of `AS_OF`."""
 
+_TABLE = TypeAdapter(dict[str, Price])
+
 
 def find_price(model: str, table: Mapping[str, Price]) -> Price | None:
     """The price of a model, by its name, with or without the version: "-20261001", "-2026-10-01" or "-latest"."""
@@ -129,12 +138,13 @@ def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
         ConfigError: no such file, not JSON, or not in the form described at the top of this module.
     """
     try:
-        table = json.loads(_content(Path(path)))
-    except (OSError, ValueError, RecursionError) as error:
+        return _TABLE.validate_json(_content(Path(path)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ": ".join(map(repr, first["loc"]))
+        raise ConfigError(f"{path}: {where or 'the whole'}: {first['msg']}, not {first['input']!r:.40}") from error
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: not a table of prices: {error}") from error
-    if not isinstance(table, dict):
-        raise ConfigError(f"{path}: give an object of models and their prices, not {type(table).__name__}")
-    return {model: _price(entry, f"{path}: {model!r}") for model, entry in table.items()}
 
 
 def _content(path: Path) -> bytes:
@@ -145,14 +155,3 @@ def _content(path: Path) -> bytes:
     if len(content) > _LONGEST_FILE:
         raise ValueError(f"it is longer than {_LONGEST_FILE:,} bytes")
     return content
-
-
-def _price(entry: Any, where: str) -> Price:
-    known = [field.name for field in fields(Price)]
-    if not isinstance(entry, dict) or not {"input", "output"} <= entry.keys() <= set(known):
-        raise ConfigError(f'{where}: give an object with "input" and "output", and no more than {", ".join(known)}')
-    for name, value in entry.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value <= MOST:  # NaN fails, too
-            raise ConfigError(f"{where}: {name} is {value!r:.40}; give a number from 0 to {MOST:,}")
-    return Price(**entry)

@@ -17,7 +17,7 @@ PAID_FOR = frozenset({"malformed", "empty", "timeout"})
 """Faults of answers that were most likely paid for."""
 LOST = PAID_FOR | {"connection"}
 """Faults after which the server may have charged for an answer that we cannot use or did not get."""
-MALFORMED = (LookupError, TypeError, AttributeError, ValueError, AssertionError)
+MALFORMED = (LookupError, TypeError, AttributeError, ValueError, AssertionError, RecursionError)
 """What reading an answer of another form raises, here and in the SDKs."""
 
 _KIND_OF_STATUS = {

@@ -272,11 +272,13 @@ class RemoteModel(ABC):
         while True:
             await self.halt.pause(wait, since, self.clock)
             answers = self._answers
-            async with self._place(), self.budget.hold(prompt + request.max_tokens, dollars) as hold:
+            async with self._place():
                 await self._rest(since)
-                outcome = await self._outcome(request, left_out)
-                hold.spend(self._used(outcome, request, prompt))
-                usage += hold.usage
+                async with self.budget.hold(prompt + request.max_tokens, dollars) as hold:
+                    self.halt.check(since)
+                    outcome = await self._outcome(request, left_out)
+                    hold.spend(self._used(outcome, request, prompt))
+                    usage += hold.usage
             if isinstance(outcome, Answer):
                 self._answers += 1
                 self._look_at(outcome, request, left_out)
@@ -370,13 +372,13 @@ class RemoteModel(ABC):
             answer = await self.ask(request, left_out)
         except LMError:
             raise
-        except (ImportError, RuntimeError) as error:  # of the libraries that find a cloud's credentials
-            raise ConfigError(f"{self.name}: {clean(self._redacted(str(error)))}") from None
         except self._raised as error:
             fault = fault_of(error, self._sdk, self._redacted)
             self._was_reached |= fault.kind not in ("unreachable", "timeout", "connection")
             fault.text += self._advice(fault, str(client.base_url))
             return fault
+        except (ImportError, RuntimeError) as error:  # of the libraries that find a cloud's credentials
+            raise ConfigError(f"{self.name}: {clean(self._redacted(str(error)))}") from None
         self._was_reached = True
         return self._checked(answer)
 
