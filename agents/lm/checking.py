@@ -197,12 +197,12 @@ def _costs(player: LMPolicy, asked: list[_Asked], rules: Rules | None) -> Iterat
     cached = f", {spring.cached_tokens} of them from its cache" if spring.cached_tokens else ""
     yield Finding("tokens of the Spring question", f"{spring.input_tokens} in{cached}, {spring.output_tokens} out")
     number = questions_of_a_game(rules)
-    tokens = f"{number:,} questions, at least {number * spring.tokens / 1e6:.1f}M tokens"
+    tokens = f"some {number:,} questions like this, {number * spring.tokens / 1e6:.1f}M tokens"
     if spring.dollars is None:
         advice = "give prices=FILE to count dollars and to set a budget in dollars"
         yield Finding(f"a game of {rules.years} years", f"{tokens}; no price is known", True, advice)
     else:
-        yield Finding(f"a game of {rules.years} years", f"{tokens}, at least ${number * spring.dollars:.2f}")
+        yield Finding(f"a game of {rules.years} years", f"{tokens}, ${number * spring.dollars:.2f}; prompts grow")
 
 
 def questions_of_a_game(rules: Rules, powers: int = 7) -> int:

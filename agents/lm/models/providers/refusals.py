@@ -37,7 +37,7 @@ class Refusals:
 
     def of(self, request: Request) -> frozenset[str]:
         """The parameters of a request that are refused; the schema only if one of its shape was."""
-        is_refused = request.schema is not None and shape(request.schema) in self._shapes
+        is_refused = bool(self._shapes) and request.schema is not None and shape(request.schema) in self._shapes
         return frozenset(self._names | ({SCHEMA} if is_refused else set()))
 
     def add(self, parameter: str, request: Request) -> None:
