@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from diplomacy.utils.export import to_saved_game_format
 
-from tests.welfare_env.test_imports import HISTORY, NUMBERS, site_phase
+from tests.welfare_env.test_imports import HISTORY, site_phase
 from welfare_env import Game, errors, import_game
 from welfare_env.game.record import save_record
 from welfare_env.imports import files
@@ -191,30 +191,67 @@ def test_after_the_end_the_site_repeats_the_centers_before_the_last_move(tmp_pat
     assert_same_end(found, saved, tmp_path)
 
 
-def test_on_the_site_an_army_walks_if_no_fleet_convoys_it(tmp_path):
-    ordered = {"RUSSIA": ["A SEV - RUM VIA"]}
-    saved = of_the_site(of_dipcc(
-        ("S1901M", {"RUSSIA": ["A SEV"]}, {}, ordered, []), ("F1901M", {"RUSSIA": ["A RUM"]}, {}, {}, []),
-    ))  # fmt: skip
-    order = {"countryID": NUMBERS["power_to_ix"]["RUSSIA"], "terrID": NUMBERS["loc_to_ix"]["SEV"], "type": "Move"}
-    order |= {"unitType": "Army", "toTerrID": NUMBERS["loc_to_ix"]["RUM"], "fromTerrID": None, "viaConvoy": True}
-    saved["phases"][0]["orders"] = [order]
-    assert import_game(written(tmp_path, saved)).game.units["RUSSIA"] == ("A RUM",)
+WALKED = "orders of convoys that no program carries out, shown as holds and moves by land: 1"
+SWAP = {"TURKEY": ["A CON", "F AEG"], "RUSSIA": ["F BUL/EC"]}
 
 
-def test_an_army_that_can_walk_does_unless_its_order_says_via(tmp_path):
-    """The site and dipcc follow the order: without VIA these two bounce, though the army's own fleet convoys it."""
-    units = {"TURKEY": ["A CON", "F AEG"], "RUSSIA": ["F BUL/EC"]}
-    orders = {"TURKEY": ["A CON - BUL", "F AEG C A CON - BUL"], "RUSSIA": ["F BUL/EC - CON"]}
-    saved = of_dipcc(("S1901M", units, {"TURKEY": ["CON"]}, orders, []), ("F1901M", units, {"TURKEY": ["CON"]}, {}, []))
+@pytest.mark.parametrize(
+    ("units", "orders", "after", "notes"),
+    [
+        (SWAP, {"TURKEY": ["A CON - BUL", "F AEG C A CON - BUL"], "RUSSIA": ["F BUL/EC - CON"]}, SWAP, (WALKED,)),
+        (
+            SWAP,
+            {"TURKEY": ["A CON - BUL VIA", "F AEG C A CON - BUL"], "RUSSIA": ["F BUL/EC - CON"]},
+            {"TURKEY": ["A BUL", "F AEG"], "RUSSIA": ["F CON"]},
+            (),
+        ),
+        ({"RUSSIA": ["A SEV"]}, {"RUSSIA": ["A SEV - RUM VIA"]}, {"RUSSIA": ["A RUM"]}, (WALKED,)),
+    ],
+)
+def test_an_army_that_can_walk_does_unless_it_says_via_and_a_fleet_convoys_it(tmp_path, units, orders, after, notes):
+    """As on the site, in dipcc and in the package; by the rulebook the first is a swap, and the last army stays."""
+    saved = of_dipcc(("S1901M", units, {}, orders, []), ("F1901M", after, {}, {}, []))
     found = import_game(written(tmp_path, saved))
-    assert found.notes == ("convoys of armies that walk, shown as holds: 1",)
-    swapped = {"TURKEY": ["A BUL", "F AEG"], "RUSSIA": ["F CON"]}
-    orders["TURKEY"][0] += " VIA"
-    saved = of_dipcc(
-        ("S1901M", units, {"TURKEY": ["CON"]}, orders, []), ("F1901M", swapped, {"TURKEY": ["CON"]}, {}, [])
+    assert found.notes == notes
+    assert found.game.rules.adjudication == "rulebook"
+
+
+def by_the_package():
+    """A game in which a support by its own power helps to dislodge A BEL, by the package's rulings (DATC 6.D.12)."""
+    units = {"ENGLAND": ["A LON", "F NTH"], "FRANCE": ["A BEL", "A PIC"]}
+    ordered = {"ENGLAND": ["A LON - BEL VIA", "F NTH C A LON - BEL"], "FRANCE": ["A BEL H", "A PIC S A LON - BEL"]}
+    after = {"ENGLAND": ["A BEL", "F NTH"], "FRANCE": ["A PIC"]}
+    return of_dipcc(
+        ("S1901M", units, {}, ordered, []),
+        ("S1901R", {**after, "FRANCE": ["A PIC", "*A BEL"]}, {}, {"FRANCE": ["A BEL D"]}, []),
+        ("F1901M", after, {}, {}, []),
     )
-    assert import_game(written(tmp_path, saved)).notes == ()
+
+
+def test_a_game_may_follow_from_the_package_s_rulings_only(tmp_path):
+    saved = by_the_package()
+    found = import_game(written(tmp_path, saved))
+    assert (found.game.rules.adjudication, found.game.phase) == ("package", "F1901M")
+    assert [note for note in found.notes if "package" in note]
+    assert_same_end(found, saved, tmp_path)
+
+
+BOUNCED = {"TURKEY": ["F CON", "F RUM"], "RUSSIA": ["A BUL"]}
+BY_THE_RULEBOOK = of_dipcc(
+    ("S1901M", BOUNCED, {}, {"TURKEY": ["F CON - BUL/EC", "F RUM S F CON - BUL/SC"], "RUSSIA": ["A BUL H"]}, []),
+    ("F1901M", BOUNCED, {}, {}, []),
+)
+
+
+@pytest.mark.parametrize("saved", [by_the_package(), BY_THE_RULEBOOK])
+def test_of_two_refusals_the_error_is_that_of_the_replay_that_got_further(tmp_path, saved):
+    """A support that names a wrong coast counts in the package, so there it is the rulebook that gets further."""
+    more = of_dipcc(("W1901A", {"ITALY": ["A ROM"]}, {}, {}, []))["phases"]
+    wrong = saved | {"phases": saved["phases"] + more}
+    with pytest.raises(errors.RecordError, match=rf"phases\[{len(saved['phases'])}\] \(W1901A\)") as told:
+        import_game(written(tmp_path, wrong))
+    (until,) = re.findall(r"until='(\w+)'", str(told.value))
+    assert import_game(written(tmp_path, wrong), until=until).game.phase == until == "F1901M"
 
 
 # Files that do not follow from their orders.
@@ -235,6 +272,7 @@ def wrong(tmp_path, name, units, orders, after=None):
         ("S1901M", ["F BLA", "F GRE"], ["F BLA - BUL/EC", "F GRE S F BLA - BUL/EC"], "6.B"),
         ("S1901M", ["A LON", "F NTH"], ["A LON - BEL VIA", "F NTH C A LON - BEL"], "6.F"),
         ("S1901M", ["A NWY", "F SKA"], ["A NWY - SWE VIA", "F SKA C A NWY - SWE"], "6.G"),
+        ("S1901M", ["A NWY"], ["A NWY - SWE VIA"], "6.G"),
         ("S1901M", ["A NWY"], ["A NWY - LON"], "A NWY - LON"),
         ("W1901A", ["A NWY"], [], "6.J"),
         ("S1901M", ["A NWY"], ["A NWY H"], "No rule"),

@@ -57,10 +57,13 @@ def _listed(names: Units) -> str:
     return ascii(text)[1:-1][:LONGEST_LIST] or "none"
 
 
-def possible_rules(played: PhaseRecord) -> str:
-    """The rules on which programs differ and that the orders of a phase involve, as a sentence."""
+def possible_rules(played: PhaseRecord, texts: Sequence[str]) -> str:
+    """The rules on which programs differ and that the orders of a phase involve, as a sentence.
+
+    Args:
+        texts: the file's orders; those of `played` may differ.
+    """
     kind, void = played.phase[-1], [order.order for refused in played.void.values() for order in refused]
-    texts = [text for given in played.orders.values() for text in given]
     rules = {
         f"orders that are void by our rules, such as {ascii(void[0] if void else '')[:60]}": bool(void),
         "where a unit may retreat (DATC 6.H)": kind == RETREATS,

@@ -9,7 +9,7 @@ may explain it; the phases before it can be imported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from welfare_env.board.loading import load_board
 from welfare_env.checks import quoted
@@ -19,7 +19,15 @@ from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH, is_sendable
 from welfare_env.imports.differences import MOVEMENT, RETREATS, Units, difference, place, possible_rules
 from welfare_env.imports.foreign import ForeignGame, ForeignMessage, ForeignPhase, ImportedGame
 from welfare_env.render.replay.annotations import Reasoning
-from welfare_env.rules import Rules
+from welfare_env.rules import ADJUDICATIONS, Rules
+
+
+class _RefusedError(RecordError):
+    """A phase of the file does not follow from those before it, by the rulings with which the game was replayed."""
+
+    def __init__(self, text: str, number: int) -> None:
+        super().__init__(text)
+        self.number = number
 
 
 def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
@@ -34,12 +42,13 @@ def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
     Raises:
         RecordError: the file's positions do not follow from its orders by our rules, or `until` is not in the file.
     """
-    try:
-        return _replayed(foreign, until, "rulebook")
-    except RecordError:
-        if foreign.program == "webDiplomacy":
-            raise
-        return _replayed(foreign, until, "package")
+    refusals = []
+    for adjudication in ADJUDICATIONS[: 1 if foreign.program == "webDiplomacy" else None]:
+        try:
+            return _replayed(foreign, until, adjudication)
+        except _RefusedError as refused:
+            refusals.append(refused)
+    raise max(refusals, key=lambda refused: refused.number)  # of the replay that got further
 
 
 def _replayed(foreign: ForeignGame, until: str | None, adjudication: str) -> ImportedGame:
@@ -49,13 +58,15 @@ def _replayed(foreign: ForeignGame, until: str | None, adjudication: str) -> Imp
         try:
             replay.read(phase)
         except WelfareEnvError as error:
-            raise RecordError(f"phases[{number}] ({phase.name or 'the end'}): {error}") from error
+            raise _RefusedError(f"phases[{number}] ({phase.name or 'the end'}): {error}", number) from error
     game = replay.game
     if until is not None and until != game.phase:
         raise RecordError(f"until={until!r}: by our rules there is nothing to order in it, and {game.phase} follows")
-    counted = tuple(f"{what}: {count:,}" for what, count in replay.notes.items() if count)
+    notes = [f"{what}: {count:,}" for what, count in replay.notes.items() if count]
+    if adjudication != ADJUDICATIONS[0]:
+        notes.append("replayed by the diplomacy package's rulings, since by the rulebook's other positions follow")
     origin = foreign.program, foreign.id, foreign.players, foreign.outcome
-    return ImportedGame(game, *origin, (*counted, *foreign.unread), tuple(replay.reasoning))
+    return ImportedGame(game, *origin, (*notes, *foreign.unread), tuple(replay.reasoning))
 
 
 def _chosen(phases: Sequence[ForeignPhase], until: str | None) -> Sequence[ForeignPhase]:
@@ -95,6 +106,7 @@ class _Replay:
         self._before: ForeignPhase | None = None  # the previous phase of the file
         self._is_ordered = False  # whether the game's current phase has its orders
         self._agreed = ""  # the last phase of the file that is a phase of the game
+        self._orders: list[str] = []  # the file's orders in that phase
 
     def read(self, phase: ForeignPhase) -> None:
         """Go to a phase of the file, compare the position, and give its orders.
@@ -117,7 +129,7 @@ class _Replay:
         self._before = phase
         self._is_ordered = bool(phase.name) and not is_skipped and not self.game.is_done
         if phase.name and not is_skipped:
-            self._agreed = phase.name
+            self._agreed, self._orders = phase.name, [text for orders in phase.orders.values() for text in orders]
 
     def _is_stopped(self, phase: ForeignPhase) -> bool:
         """Whether the game was ended, e.g. by a draw, without playing its last phase."""
@@ -162,7 +174,7 @@ class _Replay:
         if self._before is None or not self.game.history:
             return found
         rest = f"; until={self._agreed!r} imports the game up to there" if len(self.game.history) > 1 else ""
-        return f"after {self._before.name}, {found}. {possible_rules(self.game.history[-1])}{rest}"
+        return f"after {self._before.name}, {found}. {possible_rules(self.game.history[-1], self._orders)}{rest}"
 
     def _speak(self, phase: ForeignPhase, is_skipped: bool) -> None:
         """Send a phase's messages, all in the first round, and keep its thoughts; count those left out or split."""
@@ -182,29 +194,37 @@ class _Replay:
                 self.reasoning.append(Reasoning(self.game.phase, 1, power, text))
 
     def _order(self, phase: ForeignPhase, trapped: Units, is_skipped: bool) -> None:
+        convoyed = {text.partition(" C ")[2] for orders in phase.orders.values() for text in orders}
         for power, orders in phase.orders.items():
             disbands = {f"{unit} D" for unit in trapped.get(power, ())}
             texts = [text for text in orders if text not in disbands]
             if is_skipped or self.game.is_done:
                 self.notes["orders left out (in a phase that the game skips, or after the end)"] += len(texts)
             else:
-                if self.game.rules.adjudication == "rulebook":
-                    texts = self._without_idle_convoys(power, texts)
-                void = self.game.submit(power, texts, strict=False)
+                void = self.game.submit(power, self._as_executed(power, texts, convoyed), strict=False)
                 what = "orders that are illegal by our rules; the replay shows them as void, with reasons"
                 self.notes[what] += len(void)
 
-    def _without_idle_convoys(self, power: str, orders: Sequence[str]) -> list[str]:
-        """Orders as webDiplomacy and dipcc execute them: an army that can walk does, unless its order says VIA.
+    def _as_executed(self, power: str, orders: Sequence[str], convoyed: Container[str]) -> list[str]:
+        """Orders as the programs execute them: an army that can walk does, unless it says VIA and a fleet convoys it.
 
-        By the rulebook it would take a convoy by a fleet of its own power (DATC 6.G), so that fleet holds.
+        By the rulebook it would stay if it says VIA and no fleet convoys it (DATC 6.G.8), and take a convoy by a fleet
+        of its own power if it does not (6.G.1): so its order loses VIA, or that fleet holds.
         """
-        moves = {text.partition(" C ")[2] for text in orders} & {*orders}
-        legal = self.game.legal_orders(power) if moves else {}
-        walks = {move for move in moves if move in legal.get(move.partition(" - ")[0], ())}
-        split = [(text, *text.partition(" C ")) for text in orders]
-        found = [f"{unit} H" if move in walks else text for text, unit, _, move in split]
-        self.notes["convoys of armies that walk, shown as holds"] += sum(map(str.__ne__, found, orders))
+        if self.game.rules.adjudication != ADJUDICATIONS[0] or not any(" C " in x or "VIA" in x for x in orders):
+            return list(orders)
+        legal = {text for options in self.game.legal_orders(power).values() for text in options}
+        found = []
+        for text in orders:
+            fleet, _, move = text.partition(" C ")
+            by_land = text.removesuffix(" VIA")
+            if move in legal and move in orders:
+                text = f"{fleet} H"
+            elif by_land in legal and by_land not in convoyed:
+                text = by_land
+            found.append(text)
+        changed = sum(text not in orders for text in found)
+        self.notes["orders of convoys that no program carries out, shown as holds and moves by land"] += changed
         return found
 
 

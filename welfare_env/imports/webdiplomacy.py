@@ -135,21 +135,19 @@ def _centers(phase: dict[str, Any]) -> dict[str, list[str]]:
 
 def _orders(phase: dict[str, Any], units: Iterable[str]) -> dict[str, list[str]]:
     types = {unit.lstrip("*")[2:5]: unit.lstrip("*")[0] for unit in units}
-    convoyed = {(one["fromTerrID"], one["toTerrID"]) for one in phase["orders"] if one["type"] == "Convoy"}
     found: dict[str, list[str]] = {}
     for order in phase["orders"]:
-        text = _order(order, types, convoyed)
+        text = _order(order, types)
         if text:
             found.setdefault(_country(order), []).append(text)
     return found
 
 
-def _order(order: dict[str, Any], types: dict[str, str], convoyed: set[tuple[Any, Any]]) -> str:
+def _order(order: dict[str, Any], types: dict[str, str]) -> str:
     """An order as text; "" for a waived build.
 
     Args:
         types: province -> type of the unit there; in a retreat phase, of the last of two.
-        convoyed: the moves that some fleet convoys; without one, the site ignores that a move is by convoy.
     """
     kind = order["type"]
     if kind == "Wait":
@@ -162,8 +160,7 @@ def _order(order: dict[str, Any], types: dict[str, str], convoyed: set[tuple[Any
         return f"{unit} {kind[0]}"
     target = _territory(order["toTerrID"])
     if kind == "Move":
-        is_via = _is_true(order.get("viaConvoy")) and (order["terrID"], order["toTerrID"]) in convoyed
-        return f"{unit} - {target}{' VIA' if is_via else ''}"
+        return f"{unit} - {target}{' VIA' if _is_true(order.get('viaConvoy')) else ''}"
     if kind in ("Retreat", "Support hold"):
         return f"{unit} R {target}" if kind == "Retreat" else f"{unit} S {types.get(target[:3], '')} {target}"
     if kind not in ("Support move", "Convoy"):
