@@ -1,11 +1,11 @@
 """Basins of attraction of the replicator dynamics: the share of random starts that ends at each pure equilibrium.
 
 Starts are uniform over all populations (Dirichlet with all parameters 1). All are integrated together in the logarithms
-of the shares, each with its own step size (`integrate`), and each stops as soon as its limit is known:
+of the shares, each with its own step size, and each stops as soon as its limit is known:
 
 * Once `populations.is_trapped` holds, it provably ends at that strict pure equilibrium.
 * In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 per level of depth), once
-  it is in the region of `_escaped_the_post`, it provably does not end at DefectBot.
+  it is in the region of `_escapes_the_post`, it provably does not end at DefectBot.
 
 In other games a start that no agent takes over stays undecided until the time is up, however small the shares of the
 pure equilibria are: in larger libraries a share of 1e-100 can grow again while others dominate for a long time.
@@ -14,7 +14,7 @@ pure equilibria are: in larger libraries a share of 1e-100 can grow again while 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,7 +26,7 @@ from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_tr
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import ProgramGame
-from modal_env.progress import Report, no_report, part
+from modal_env.progress import Report, no_report
 
 Z95 = 1.959963984540054
 """97.5% quantile of the normal distribution."""
@@ -126,19 +126,12 @@ def basins(
     if not 1e-13 <= real(tolerance) <= 0.1:
         raise GameError(f"tolerance={brief(tolerance)}: give a number above 0, from 1e-13 to 0.1")
     generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))
-    return _counted(payoffs, starts, generator, float(time), float(tolerance), report)
-
-
-def _counted(
-    payoffs: Payoffs, starts: int, generator: np.random.Generator, time: float, tolerance: float, report: Report
-) -> Basins:
-    """The basins, computed in chunks of starts."""
     counts = np.zeros(payoffs.size + 2, np.int64)  # of the two negative codes and of the agents
     for done in range(0, starts, _CHUNK):
         count = min(_CHUNK, starts - done)
         logs = np.log(np.ascontiguousarray(generator.standard_exponential((count, payoffs.size)).T))
-        report_part = part(report, done / starts, (done + count) / starts)
-        counts += np.bincount(fates(payoffs, logs, time, tolerance, report_part) + 2, minlength=len(counts))
+        counts += np.bincount(fates(payoffs, logs, float(time), float(tolerance)) + 2, minlength=len(counts))
+        report((done + count) / starts)
     ends = {payoffs.names[agent]: int(counts[agent + 2]) for agent in payoffs.strict_pure}
     return Basins(starts, ends, int(counts[_ELSEWHERE + 2]), int(counts[_UNDECIDED + 2]))
 
@@ -163,7 +156,7 @@ def epsilon_of_the_post(payoffs: Payoffs) -> Fraction | None:
     return epsilon if payoffs.exact == matrix and 0 < epsilon < Fraction(1, 4) else None
 
 
-def _escaped_the_post(epsilon: float) -> Callable[[Floats], Bools]:
+def _escapes_the_post(epsilon: float, shares: Floats) -> Bools:
     """A region of the post's game from which DefectBot dies out: d <= 1 - q and c d <= k p^2.
 
     Here c, d, f, p are the shares of CB, DB, FB, PB, s = f + p, e = epsilon < 1/4, q^2 = 2 e, k = (1 - q)^2 / (1 + q).
@@ -177,107 +170,62 @@ def _escaped_the_post(epsilon: float) -> Callable[[Floats], Bools]:
     """
     q = math.sqrt(2 * epsilon)
     k = (1 - q) ** 2 / (1 + q)
-
-    def is_elsewhere(shares: Floats) -> Bools:
-        c, d, _, p = shares
-        return (d <= 1 - q) & (c * d <= k * p**2)
-
-    return is_elsewhere
+    c, d, _, p = shares
+    return (d <= 1 - q) & (c * d <= k * p**2)
 
 
-def _nowhere(shares: Floats) -> Bools:
-    """For other games no such region is known."""
-    return np.zeros(shares.shape[1], dtype=np.bool_)
+def fates(payoffs: Payoffs, logs: Floats, time: float, tolerance: float) -> NDArray[np.int64]:
+    """[starts] the agent that takes over, or a number below 0, from [n, starts] logarithms of weights.
 
-
-def fates(
-    payoffs: Payoffs, logs: Floats, time: float, tolerance: float, report: Report = no_report
-) -> NDArray[np.int64]:
-    """[starts] the agent that takes over, or a number below 0, from [n, starts] logarithms of weights."""
-    epsilon = epsilon_of_the_post(payoffs)
-    is_elsewhere = _nowhere if epsilon is None else _escaped_the_post(float(epsilon))
-    found = np.full(logs.shape[1], _UNDECIDED)
-
-    def slopes_of(logs: Floats, going: NDArray[np.int64]) -> Floats:
-        paid = payoffs.floats @ shares_of(logs)
-        return paid - paid[0]  # only differences matter
-
-    def stops(going: NDArray[np.int64], logs: Floats, slopes: Floats, clock: Floats) -> Bools:
-        found[going] = _limits(payoffs, shares_of(logs), is_elsewhere)
-        is_over = (found[going] != _UNDECIDED) | (clock >= time)
-        report(1 - (1 - clock[~is_over] / time).sum() / len(found))
-        return is_over
-
-    integrate(slopes_of, logs, stops, tolerance)
-    return found
-
-
-def _limits(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Bools]) -> NDArray[np.int64]:
-    """[starts] the limit of each start, or `_UNDECIDED`, given [n, starts] shares."""
-    fates = np.where(is_elsewhere(shares), _ELSEWHERE, _UNDECIDED)
-    for agent in payoffs.strict_pure:
-        fates[is_trapped(payoffs.floats, shares, agent)] = agent
-    return fates
-
-
-# Weights of earlier slopes for each stage, the last of which is the step itself.
-_STAGES = (
-    (1 / 5,),
-    (3 / 40, 9 / 40),
-    (44 / 45, -56 / 15, 32 / 9),
-    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-    (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
-)
-# The difference between the formulas of order 5 and 4.
-_ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-
-Numbers = NDArray[np.int64]
-SlopesOf = Callable[[Floats, Numbers], Floats]
-
-
-def integrate(
-    slopes_of: SlopesOf,
-    logs: Floats,
-    stops: Callable[[Numbers, Floats, Floats, Floats], Bools],
-    tolerance: float,
-) -> None:
-    """Integrate the dynamics of many populations at once, each until it stops.
+    All starts are integrated at once, each with its own step size, until its limit is known or the time is up.
 
     Args:
-        slopes_of: [n, going] the slopes at [n, going] logarithms, given the numbers of the starts that still go on.
-        logs: [n, starts] logarithms of the shares, up to a constant for each start.
-        stops: [going] which starts stop here. It is called before the first step and after each, with the numbers of
-            those still going, their [n, going] logarithms and slopes, and [going] the time since the start.
         tolerance: largest error of a logarithm in one step; a step with a larger one is tried again, smaller.
     """
+    epsilon = epsilon_of_the_post(payoffs)
+    found = np.full(logs.shape[1], _UNDECIDED)
     going = np.arange(logs.shape[1])
     clock, step = np.zeros(len(going)), np.full(len(going), 0.1)
-    slopes = slopes_of(logs, going)
+    slopes = _slopes(payoffs, logs)
     while True:
-        left = ~stops(going, logs, slopes, clock)
+        found[going] = _limits(payoffs, shares_of(logs), epsilon)
+        left = (found[going] == _UNDECIDED) & (clock < time)
         going, clock, step, logs, slopes = going[left], clock[left], step[left], logs[:, left], slopes[:, left]
         if not len(going):
-            return
-        tried, tried_slopes, error = _stepped(slopes_of, going, logs, slopes, step)
+            return found
+        tried, tried_slopes, error = _stepped(payoffs, logs, slopes, step)
         good = error <= tolerance
         logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
         clock = clock + step * good
-        factor = 0.9 * (tolerance / np.maximum(error, 1e-300)) ** 0.2
-        step = step * np.clip(factor, 0.2, 5)
+        step = step * np.clip(0.9 * (tolerance / np.maximum(error, 1e-300)) ** 0.2, 0.2, 5)
 
 
-def _stepped(
-    slopes_of: SlopesOf, going: Numbers, logs: Floats, slopes: Floats, step: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """One step of each start: the logarithms after it, the slopes there, and the largest error [going]."""
-    stages = [slopes]
-    reached = logs
-    for weights in _STAGES:
+def _limits(payoffs: Payoffs, shares: Floats, epsilon: Fraction | None) -> NDArray[np.int64]:
+    """[starts] the limit of each start, or `_UNDECIDED`, given [n, starts] shares."""
+    known = np.full(shares.shape[1], _UNDECIDED)
+    if epsilon is not None:
+        known[_escapes_the_post(float(epsilon), shares)] = _ELSEWHERE
+    for agent in payoffs.strict_pure:
+        known[is_trapped(payoffs.floats, shares, agent)] = agent
+    return known
+
+
+def _slopes(payoffs: Payoffs, logs: Floats) -> Floats:
+    """[n, going] the slopes of the logarithms, up to a constant for each start."""
+    paid = payoffs.floats @ shares_of(logs)
+    return paid - paid[0]
+
+
+def _stepped(payoffs: Payoffs, logs: Floats, slopes: Floats, step: Floats) -> tuple[Floats, Floats, Floats]:
+    """One step of Dormand and Prince for each start: logarithms after it, slopes there, and the largest error."""
+    from scipy.integrate import RK45  # its coefficients
+
+    stages, reached = [slopes], logs
+    for weights in (*RK45.A[1:], RK45.B):
         reached = logs + step * _weighted(weights, stages)
-        stages.append(slopes_of(reached, going))
-    return reached, stages[-1], np.abs(step * _weighted(_ERROR, stages)).max(axis=0, initial=0.0)
+        stages.append(_slopes(payoffs, reached))
+    return reached, stages[-1], np.abs(step * _weighted(RK45.E, stages)).max(axis=0, initial=0.0)
 
 
-def _weighted(weights: Sequence[float], slopes: Sequence[Floats]) -> Floats:
-    return sum((weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight), np.zeros(1))
+def _weighted(weights: Floats, slopes: Sequence[Floats]) -> Floats:
+    return sum((weight * slope for weight, slope in zip(weights, slopes, strict=False) if weight), np.zeros(1))

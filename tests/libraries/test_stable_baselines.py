@@ -22,12 +22,26 @@ def test_its_checks_pass():
     check_env(make().unwrapped)
 
 
-def test_a_masked_ppo_takes_it(capsys):
-    """The example's learner, the same twice; docs/training-own-algorithm.md says what it reaches in minutes."""
-    path = Path(__file__).resolve().parents[2] / "examples" / "sb3_maskable_ppo.py"
-    spec = importlib.util.spec_from_file_location("example_sb3", path)
+def load(name):
+    path = Path(__file__).resolve().parents[2] / "examples" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"example_{name}", path)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
+    return example
+
+
+def test_a_seat_of_modal_combat(capsys):
+    example = load("modal_sb3")
+    check_env(example.Writer("FairBot", "1/10"))
+    example.main(steps=1024)
+    told = capsys.readouterr().out
+    assert "tokens  paid" in told
+    assert "best reply: true, paid 2.000" in told
+
+
+def test_a_masked_ppo_takes_it(capsys):
+    """The example's learner, the same twice; docs/training-own-algorithm.md says what it reaches in minutes."""
+    example = load("sb3_maskable_ppo")
     env = make()
     model = example.learned(env, 512, seed=0)
     told = capsys.readouterr().out

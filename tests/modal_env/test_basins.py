@@ -66,7 +66,7 @@ class TestProofs:
         matrix = payoffs_of(post(epsilon)).floats
         q = math.sqrt(2 * epsilon)
         wall = np.insert(uniform(1, 3, 200_000) * q, 1, 1 - q, axis=0)
-        wall = wall[:, ours._escaped_the_post(float(epsilon))(wall * [[1], [1 - 1e-12], [1], [1]])]
+        wall = wall[:, ours._escapes_the_post(float(epsilon), wall * [[1], [1 - 1e-12], [1], [1]])]
         assert wall.shape[1] > 1000
         paid = matrix @ wall
         assert (paid[1] < (wall * paid).sum(axis=0)).all()

@@ -138,6 +138,14 @@ def test_the_command_of_rllibs_example_repeats_itself():
 
 
 @pytest.mark.slow
+def test_rllib_writes_programs():
+    command = [sys.executable, str(ROOT / "examples" / "modal_rllib.py"), "--iterations", "1"]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=600).stdout
+    assert "mean payoff" in told
+    assert "pairs in which both cooperate" in told
+
+
+@pytest.mark.slow
 def test_both_runners_of_the_benchmark_play_the_same_game():
     """The most probable orders throughout: RLlib's runner and ours come to the same returns and decide as often."""
     chosen = benchmark.config_of("clique:3", years=4, games=2)
