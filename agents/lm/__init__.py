@@ -3,7 +3,7 @@
 `agents.asking` drives a player's turns, `own_models` adapts your own models, and `checking` tests a server before a
 run. Subpackages:
 
-    player/   the policy, its account of calls, and what a game costs
+    player/   the policy, its account of calls, and their transcript
     models/   the models: providers' SDKs, scripted models, cached replies; retries, limits, prices, budgets
     prompts/  the prompts
     reading/  the parsing of replies
