@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "exact":
+        return import_module("evaluation.exact")
     public = import_module("evaluation.public")
     globals().update({each: getattr(public, each) for each in public.__all__}, __all__=public.__all__)
     if name not in globals():

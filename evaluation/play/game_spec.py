@@ -56,6 +56,8 @@ class GameSpec:
         check_whole("seed", self.seed, 0, MAX_SEED)
         if not (isinstance(self.rules, welfare_env.Rules) and isinstance(self.simultaneous, bool)):
             raise EvaluationError(f"rules={quoted(self.rules)}, simultaneous={quoted(self.simultaneous)}: see GameSpec")
+        if not isinstance(self.start, Start | None):
+            raise EvaluationError(f"start={quoted(self.start)}: give evaluation.play.start.Start.of(...), or None")
         if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
             given = f"players={quoted(self.players)}, map_name={quoted(self.map_name)}, engine={quoted(self.engine)}"
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")

@@ -58,6 +58,8 @@ class Setting:
         if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
             raise EvaluationError(f"seats={quoted(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
         rules = check_rules(self.rules)
+        if not isinstance(self.start, Start | None):
+            raise EvaluationError(f"start={quoted(self.start)}: give evaluation.play.start.Start.of(...), or None")
         if self.start is not None:
             if rules not in (Rules(), self.start.rules) or self.map_name not in (DEFAULT_MAP, self.start.map_name):
                 raise EvaluationError("start: the rules and the map are those of the earlier game: leave them out")

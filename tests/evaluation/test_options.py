@@ -32,7 +32,10 @@ SPEC = GameSpec(tuple((power, "hold") for power in BOARD.powers), 0, RULES, "cli
         *(("games", value) for value in NUMBERS),
         *(("workers", value) for value in NUMBERS),
         *(("seed", value) for value in NUMBERS if value != 0),
-        *((name, 5) for name in ("store", "report", "simultaneous", "models", "engine", "rules", "map_name", "policy")),
+        *(
+            (name, 5)
+            for name in ("store", "report", "simultaneous", "models", "engine", "rules", "map_name", "policy", "start")
+        ),
         *(("map_name", value) for value in ("a\0b", HUGE)),
         *(("policy", value) for value in ("", "a\0b", HUGE)),
     ],
@@ -69,7 +72,7 @@ def test_odd_coalitions(coalitions: Any, played: list[GameSpec]) -> None:
     [
         *({"seed": value} for value in NUMBERS if value != 0),
         {"players": None}, {"players": (("PLAYERA",),)}, {"players": ((1, "hold"),)}, {"players": (("PLAYERA", 5),)},
-        {"rules": {}}, {"map_name": []}, {"engine": []}, {"simultaneous": "yes"},
+        {"rules": {}}, {"map_name": []}, {"engine": []}, {"simultaneous": "yes"}, {"start": 5},
     ],
     ids=lambda value: quoted(value)[:40],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Evaluations are planned once: policies are made once before the first game, and the total is the plan's."""
+"""Before the first game policies are made once, and all games are counted: the bar ends with the total."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_policies_are_made_once_before_the_first_game(
 
 
 @pytest.mark.slow
-def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_ends_with_the_total_of_all_evaluations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     seen: list[tuple[str, int, int]] = []
 
