@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.lm.reading.fields import texts_of
 from agents.lm.reading.issues import ParseIssue, note
-from agents.lm.reading.repair import CutText, Object, parts_of
+from agents.lm.reading.repair import CutText, Object
 from welfare_env.board.order_text import (
     LONGEST_ORDER,
     Reading,
@@ -187,10 +187,9 @@ class _Orders:
             for part in value:
                 yield from self.texts(part, key, is_item=True)
         elif isinstance(value, Object):
-            one = _innermost(value)
             is_one = is_item or self.book.is_unit(key) or key.strip().upper() == GIVE
-            if one.value_of("unit") is not None or (is_one and not self._has_names(value)):
-                yield from self._one_order(one, key)
+            if value.value_of("unit") is not None or (is_one and self._is_one_order(value)):
+                yield from self._one_order(_innermost(value), key)
             else:
                 for name, part in value.items():
                     yield from self._keyed(name, part)
@@ -205,11 +204,14 @@ class _Orders:
         is_whole = not key.strip() or self.book.is_order(text) or GIVE in text.upper().split()
         return text if is_whole else f"{key} {text}"
 
-    def _has_names(self, value: Any) -> bool:
-        """Whether units or powers are keys in a value."""
-        if isinstance(value, Object) and any(self._is_power(key) or self.book.is_unit(key) for key in value):
-            return True
-        return isinstance(value, list | dict) and any(map(self._has_names, parts_of(value)))
+    def _is_one_order(self, value: Object) -> bool:
+        """Whether an object is one order: no units or powers as keys, and not several objects or lists in it."""
+        inner = [part for part in value.values() if isinstance(part, list | dict)]
+        return (
+            not any(self._is_power(key) or self.book.is_unit(key) for key in value)
+            and len(inner) <= 1
+            and all(isinstance(part, Object) and self._is_one_order(part) for part in inner)
+        )
 
     def _is_power(self, key: str) -> bool:
         return key.strip().upper() in self.view.powers

@@ -84,6 +84,8 @@ NESTED = [
     ({"A PAR": "A PAR - BUR", "A MAR": "H"}, BOTH),
     ({"FRANCE": {"A PAR": "BUR", "A MAR": "A MAR H"}, "x": []}, BOTH),
     ([{"unit": "A PAR", "order": "A PAR - BUR"}, {"unit": "A MAR", "action": "hold"}], BOTH),
+    ({"0": {"unit": "A PAR", "to": "BUR"}, "1": {"unit": "A MAR", "action": "hold"}}, BOTH),
+    ([{"first": {"unit": "A PAR", "to": "BUR"}, "second": {"unit": "A MAR", "action": "hold"}}], BOTH),
     ([["A PAR - BUR"], ["A MAR H"]], BOTH),
     ("A PAR - BUR\nA MAR H", BOTH),
     ("A PAR - BUR, A MAR H (or, if you like, not)", BOTH),
