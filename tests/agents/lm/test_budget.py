@@ -85,6 +85,23 @@ class TestBudget:
         asyncio.run(main())
 
     @pytest.mark.parametrize("limits", [{"max_tokens": 100}, {"max_dollars": 1.0}])
+    def test_calls_in_progress_count_together(self, limits: dict[str, float]) -> None:
+        async def main() -> None:
+            budget = Budget(**limits)  # type: ignore[arg-type]
+
+            async def ask(tokens: int) -> None:
+                async with budget.hold(tokens, tokens / 100) as hold:
+                    hold.spend(Usage(tokens // 2, 0, 0, tokens / 200))
+
+            async with budget.hold(60, 0.6):
+                fits, waits = asyncio.create_task(ask(40)), asyncio.create_task(ask(70))
+                await asyncio.sleep(0.02)
+                assert (fits.done(), waits.done()) == (True, False)
+            await asyncio.wait_for(waits, 20)
+
+        asyncio.run(main())
+
+    @pytest.mark.parametrize("limits", [{"max_tokens": 100}, {"max_dollars": 1.0}])
     def test_what_cannot_fit_does_not_wait(self, limits: dict[str, float]) -> None:
         async def main() -> None:
             budget = Budget(**limits)  # type: ignore[arg-type]
