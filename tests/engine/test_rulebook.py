@@ -155,6 +155,44 @@ def test_a_support_that_others_have_cut_makes_no_paradox() -> None:
     assert results(play(orders, PACKAGE), "A SWE") == ["no convoy"]
 
 
+NO_PARADOX = {  # what keeps a convoy's attack from deciding about its own fleet, and the army
+    "two attackers of the fleet are equal": (
+        "A LON",
+        {
+            "AUSTRIA": "F EDI - NTH",
+            "ENGLAND": "A LON - BEL VIA, F NTH C A LON - BEL, F ENG S A LON - BEL",
+            "FRANCE": "F BEL S F NTH, F DEN S F EDI - NTH",
+            "GERMANY": "F SKA - NTH, F HEL S F SKA - NTH",
+        },
+    ),
+    "the support is by the army's own power": (
+        "A CON",
+        {
+            "AUSTRIA": "A CON - TUN VIA, F TYS C A POR - NAP, F AEG C A CON - TUN, F WES C A POR - NAP, F EAS - ION, "
+            "F GRE S F EAS - ION",
+            "ENGLAND": "F TUN S F TYS, F ION C A CON - TUN, F MAO C A POR - NAP, F TUS S F LYO - TYS",
+            "TURKEY": "A POR - NAP VIA, F LYO - TYS, F NAP S F ION",
+        },
+    ),
+    "a convoy of the chain carries nobody": (
+        "A YOR",
+        {
+            "AUSTRIA": "F NTH C A YOR - SWE, F LVN - BOT",
+            "ENGLAND": "F BOT C A STP - DEN, F DEN S F NTH, F BEL - NTH, F BAL C A STP - DEN",
+            "GERMANY": "A YOR - SWE VIA, A STP H, F NWY S A YOR - SWE",
+            "RUSSIA": "F HOL S F BEL - NTH, F SKA C A YOR - SWE, F SWE S F BOT, F FIN S F LVN - BOT",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", NO_PARADOX)
+def test_no_paradox(reason: str) -> None:
+    army, orders = NO_PARADOX[reason]
+    assert "no convoy" not in results(play(orders), army)
+    assert "no convoy" in results(play(orders, PACKAGE), army)
+
+
 def test_all_supports_defend_in_a_battle_for_each_others_place() -> None:
     orders = {
         "AUSTRIA": "F TRI - VEN, A ALB S A VEN - TRI",

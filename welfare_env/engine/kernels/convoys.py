@@ -120,14 +120,14 @@ def void_convoys(w, carriers):
 
 
 @kernel
-def _paradox_at(T, R, s, w, start, area, of_move):
-    """Follow the chain of supports and convoys that begins in province `start`: does it reach a support of the fleet in
-    `area` (or, with `of_move`, of a move to `area`)?
+def _paradox_at(T, R, s, w, army, area, of_move):
+    """Follow the chain of supports and convoys that begins at an army's destination: does it reach a support of the
+    fleet in `area` (or, with `of_move`, of a move to `area`)?
 
-    At most as many steps as units, so that a cyclic chain ends. A support that others have cut ends it; not in the
-    package.
+    At most as many steps as units, so that a cyclic chain ends. A support that others have cut, or that the army cannot
+    cut because it is by its own power, ends it; not in the package.
     """
-    u = w[W_OCCUPANT, start]
+    u = w[W_OCCUPANT, w[W_DEST_PROVINCE, army]]
     location = -1
     for _ in range(s[UNITS]):
         if u < 0:
@@ -141,19 +141,76 @@ def _paradox_at(T, R, s, w, start, area, of_move):
         command = w[W_COMMAND, u]
         dest = w[W_TARGET_DEST, u]
         if command == SUPPORTS:
-            if R[RULEBOOK] and w[W_RESULT, u] & (CUT | VOID):
+            if R[RULEBOOK] and not _can_cut(w, army, u):
                 return False
             if of_move:
                 if dest >= 0 and dest == T[T[PROVINCE_LOCATION] + area]:
                     return True
             elif dest < 0 and w[W_TARGET, u] == w[W_OCCUPANT, area]:
                 return True
-        if command != SUPPORTS and command != CONVOYS:
+        if command != SUPPORTS and (command != CONVOYS or (R[RULEBOOK] and not w[W_CONVOYS, u])):
             return False
         t = w[W_TARGET, u]
+        army = t if command == CONVOYS else army
         location = dest if dest >= 0 else T[T[PIECE_LOCATION] + s[T[UNIT_PIECE] + t]]
         u = w[W_OCCUPANT, T[T[LOCATION_PROVINCE] + location]]
     return False
+
+
+@kernel
+def _can_cut(w, army, u):
+    """Whether u gives a support that an attack by the army could cut."""
+    counts = w[W_COMMAND, u] == SUPPORTS and not w[W_RESULT, u] & (CUT | VOID)
+    return counts and w[W_POWER, army] != w[W_POWER, u]
+
+
+@kernel
+def _falls(T, R, s, w, army, v):
+    """Whether the fleet v would be dislodged, be it with or without the support that its army's attack could cut.
+
+    If either, the convoy fails: if both, it is disrupted; if one, this is a paradox (Szykman's rule, DATC 4.A.2).
+    """
+    area = w[W_PROVINCE, v]
+    guard = w[W_OCCUPANT, w[W_DEST_PROVINCE, army]]
+    helped = -1
+    if guard >= 0 and _can_cut(w, army, guard) and w[W_SITE, guard] == area:
+        helped = w[W_TARGET, guard]
+    weakens = helped == v or _paradox_at(T, R, s, w, army, area, NO)
+    for cut in range(2):
+        e = w[W_HEAD, area]
+        while e >= 0:
+            x = unit_of(T, e)
+            if w[W_ALIVE, e] and w[W_POWER, x] != w[W_POWER, v]:
+                lost = cut and helped == x and w[W_HELPS_NOT, guard] != x
+                mine = w[W_STRENGTH, e] - w[W_NO_HELP, x] - lost
+                wins = True
+                other = w[W_HEAD, area]
+                while other >= 0:
+                    y = unit_of(T, other)
+                    if w[W_ALIVE, other] and y != x:
+                        weaker = cut and (weakens if y == v else helped == y)
+                        wins &= mine > w[W_STRENGTH, other] - weaker
+                    other = w[W_NEXT, other]
+                if wins:
+                    return True
+            e = w[W_NEXT, e]
+    return False
+
+
+@kernel
+def _falls_in_package(T, R, s, w, army, v):
+    """The package's question in place of `_falls`. It also counts supports that do not help to dislodge."""
+    area = w[W_PROVINCE, v]
+    best = w[W_BEST, area]
+    attacked = False
+    e = w[W_HEAD, area]
+    while e >= 0:
+        attacked |= w[W_ALIVE, e] and w[W_STRENGTH, e] == best and w[W_POWER, unit_of(T, e)] != w[W_POWER, v]
+        e = w[W_NEXT, e]
+    if not attacked or _paradox_at(T, R, s, w, army, area, NO):
+        return attacked
+    guard = w[W_OCCUPANT, w[W_DEST_PROVINCE, army]]
+    return w[W_STRENGTH, v] != best and (w[W_MANY, area] == 1 or _goes_for(w, guard, area))
 
 
 @kernel
@@ -178,34 +235,15 @@ def _check_disruptions(T, M, R, s, w, b, final):
     for u in range(s[UNITS]):
         if not w[W_CUTTER, u] & BY_SEA:
             continue
-        end = w[W_DEST_PROVINCE, u]
-        guard = w[W_OCCUPANT, end]
         adjacent = T[T[CAN_MOVE] + s[T[UNIT_PIECE] + u] * T[N_LOCATIONS] + w[W_DEST, u]] == 1
         for v in range(s[UNITS]):
             if not (w[W_COMMAND, v] == CONVOYS and w[W_CONVOYS, v] and w[W_TARGET, v] == u):
                 continue
+            if not (_falls(T, R, s, w, u, v) if R[RULEBOOK] else _falls_in_package(T, R, s, w, u, v)):
+                continue
             area = w[W_PROVINCE, v]
-            best, many = w[W_BEST, area], w[W_MANY, area]
-            stands = w[W_STRENGTH, v] == best
-            attacked = False
-            e = w[W_HEAD, area]
-            while e >= 0:
-                if w[W_ALIVE, e] and w[W_STRENGTH, e] == best:
-                    strong = unit_of(T, e)
-                    # Supports by the fleet's own power do not help to dislodge it; the package counts them here.
-                    real = best - w[W_NO_HELP, strong] if R[RULEBOOK] else best
-                    enough = real > w[W_SECOND, area] if many == 1 else real == best
-                    attacked |= enough and w[W_POWER, strong] != w[W_POWER, v]
-                e = w[W_NEXT, e]
-            if not attacked:
-                continue
-            paradox = _paradox_at(T, R, s, w, end, area, NO)
-            if stands and not paradox:
-                continue
-            if many >= 2 and not paradox and not _goes_for(w, guard, area):
-                continue
             _remove_routes(T, M, R, w, b, u, T[T[PROVINCE_SEA] + area])
-            cuts_attack = adjacent and _paradox_at(T, R, s, w, end, area, YES)
+            cuts_attack = adjacent and _paradox_at(T, R, s, w, u, area, YES)
             if w[W_PATHS, u] == 0 and (cuts_attack or not adjacent or w[W_VIA, u]):
                 w[W_RESULT, u] = NO_CONVOY if final else MAYBE
             if final:
