@@ -206,18 +206,6 @@ def test_the_command(call: Callable[..., Any], tmp_path: Path) -> None:
     assert "second - first" in call("compare", "hold", "dove", "prosocial", "--pairs", *OPTIONS).stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "fault"),
-    [
-        (("dove",), "nothing to compare"),
-        (("dove", "hold", "--variant", "standard", "--measure", "root_nash_welfare"), "compare best_score"),
-    ],
-)
-def test_faults_of_the_command(arguments: tuple[str, ...], fault: str, call: Callable[..., Any], played: Any) -> None:
-    assert fault in call("compare", *arguments, *OPTIONS, code=2).stderr
-    assert played == []
-
-
 def test_self_play_of_several_shows_the_differences(call: Callable[..., Any]) -> None:
     assert "Differences from the first" in call("self-play", "hold", "prosocial", *OPTIONS).stdout
     assert "Differences" not in call("self-play", "hold", *OPTIONS).stdout

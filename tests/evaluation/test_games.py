@@ -5,7 +5,6 @@ import json
 import multiprocessing
 import os
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from evaluation.play import runner
 from evaluation.play.game_spec import game_seed
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 from welfare_env.board.toy_boards import toy_map
-from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
+from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
 from welfare_env.rules import RULES_REVISION
 
@@ -124,17 +123,6 @@ def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules) -> 
     }
 
 
-def test_welfare_points_follow_from_the_positions() -> None:
-    phases = play_game(specs_of("random", rules=SHORT, map_name="standard")[0])["phases"]
-    points = dict.fromkeys(POWERS, 0)
-    for phase, after in pairwise(phases):
-        if phase["name"].endswith("A"):
-            state = after["state"]
-            points = {p: points[p] + len(state["centers"][p]) - len(state["units"][p]) for p in POWERS}
-    assert phases[-1]["state"]["welfare"] == points
-    assert sum(points.values()) > 0
-
-
 def test_every_power_plays_the_policy_it_was_given() -> None:
     record = play_game(specs_of("hold", rules=SHORT, map_name="standard", FRANCE="prosocial", TURKEY="dumbbot")[0])
     opening = record["phases"][0]["orders"]
@@ -171,13 +159,6 @@ def test_a_mediator_has_no_points_and_is_silent_by_default(others: Any, policy: 
 def test_what_cannot_be_played_is_named(changes: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         play_game(replace(specs_of("hold")[0], **changes))
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("policy", ["random", "dumbbot"])
-def test_every_engine_plays_the_same_games(policy: str, engine: str) -> None:
-    spec = specs_of(policy, rules=SHORT, map_name="standard")[0]
-    assert play_game(replace(spec, engine=engine)) == play_game(replace(spec, engine="reference"))
 
 
 # Many games

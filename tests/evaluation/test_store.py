@@ -186,14 +186,6 @@ class TestDamage:
         with pytest.raises(StoreError, match="at most 10,000 are allowed"):
             store.put(SPECIFICATION, {"noise": "x" * 10_000})
 
-    @pytest.mark.parametrize("text", [b"{", b"[]", b"\xff", b"[" * 100_000])
-    def test_no_game_under_a_right_checksum(self, store: GameStore, path: Path, text: bytes) -> None:
-        store.put(SPECIFICATION, RECORD)
-        checksum = module._checksum(specification_key(SPECIFICATION), text)
-        change(path, "UPDATE games SET record = ?, checksum = ?", zlib.compress(text), checksum)
-        with pytest.raises(StoreError, match="checksum"):
-            store.get(SPECIFICATION)
-
     @pytest.mark.parametrize(
         ("column", "value"),
         [
@@ -212,19 +204,6 @@ class TestDamage:
     def test_no_such_key(self, store: GameStore, key: Any) -> None:
         with pytest.raises(StoreError, match="there is no game"):
             store.record(key)
-
-    def test_text_that_is_no_text(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        change(path, "UPDATE games SET specification = CAST(x'ff' AS TEXT)")
-        with pytest.raises(StoreError, match="The file is damaged"):
-            store.games()
-
-    def test_deep_values_are_no_plain_json(self, store: GameStore) -> None:
-        deep: list[Any] = []
-        for _ in range(10_000):
-            deep = [deep]
-        with pytest.raises(StoreError, match="plain JSON"):
-            store.put(SPECIFICATION, {"deep": deep})
 
     def test_a_file_locked_for_too_long(self, store: GameStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store.put(SPECIFICATION, RECORD)
@@ -270,37 +249,3 @@ class TestProcesses:
             assert [(store.get({"seed": seed}) or {})["seed"] for seed in told] == list(range(len(told)))
             assert store.count() in (len(told), len(told) + 1)  # the last one may have been stored but not told
             store.put({"seed": -1}, {})
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("step", [1, 5, 10, 15, 20])
-    def test_killed_in_the_middle_of_a_write(self, path: Path, step: int) -> None:
-        # SQLite calls back within the statement, after `step` instructions of its own.
-        source = f"""
-            store.put({{"seed": 0}}, {{"old": True}})
-            store.put({{"seed": 1}}, {{"old": True}})
-            kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
-            store._open_connection.set_progress_handler(kill, {step})
-            store.put({{"seed": 1}}, {{"new": os.urandom(500_000).hex()}})
-        """
-        with run_child(source, path) as child:
-            assert child.wait(60) == -signal.SIGKILL
-        with GameStore(path) as store:
-            assert store.get({"seed": 0}) == {"old": True}
-            assert store.get({"seed": 1}) == {"old": True}
-            assert store.count() == 2
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("lost", [1, 1000, 5000])
-    def test_a_torn_last_write(self, path: Path, lost: int) -> None:
-        # As after a power cut: the log ends within the last game's pages.
-        source = """
-            for seed in range(3):
-                store.put({"seed": seed}, {"noise": os.urandom(5_000).hex()})
-            os.kill(os.getpid(), signal.SIGKILL)
-        """
-        with run_child(source, path) as child:
-            assert child.wait(60) == -signal.SIGKILL
-        log = path.with_name(path.name + "-wal")
-        os.truncate(log, log.stat().st_size - lost)
-        with GameStore(path) as store:
-            assert [store.get({"seed": seed}) is not None for seed in range(3)] == [True, True, False]

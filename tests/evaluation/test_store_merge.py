@@ -2,11 +2,7 @@
 
 import json
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -164,36 +160,6 @@ def test_a_read_only_store_with_a_log_is_not_read_without_it(theirs: Path, read_
     Path(f"{theirs}-wal").write_bytes(b"newer games")
     with pytest.raises(StoreError, match="newest entries"), GameStore(theirs) as store:
         store.count()
-
-
-def run_child(source: str) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(source)], env=environment, text=True)
-
-
-@pytest.mark.slow
-def test_a_merge_that_is_killed_leaves_nothing(theirs: Path, tmp_path: Path) -> None:
-    path = tmp_path / "ours.sqlite"
-    source = f"""
-        import os, signal
-        from evaluation import GameStore
-        from evaluation.play.store import GameStore as Store
-        store = GameStore({str(path)!r})
-        store.put({{"seed": 100}}, {{}})
-        rows = Store._checked_rows
-        def killed(source):
-            for number, row in enumerate(rows(source)):
-                if number == 30:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                yield row
-        Store._checked_rows = killed
-        store.merge({str(theirs)!r})
-    """
-    with run_child(source) as child:
-        assert child.wait(120) == -signal.SIGKILL
-    with GameStore(path) as store:
-        assert store.count() == 1
-        assert len(store.merge(theirs).added) == 50
 
 
 def call(*words: object) -> tuple[int, str, str]:
