@@ -23,7 +23,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
 Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents; certificates of
 best replies are in `modal_env.best_replies`).
-The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
+The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`.
 Environments: `make`, `parallel_env`, `vector_env`, described in `modal_env.envs.aec`.
 Command line: ``python -m modal_env --help``.
@@ -50,7 +50,6 @@ from modal_env.envs.setting import Setting, make_setting
 from modal_env.errors import FormulaError, GameError, ModalError, ProgramActionError
 from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, mix_text
 from modal_env.games.game import ProgramGame
-from modal_env.games.open_spiel import open_spiel_game
 from modal_env.games.payoffs import PRESETS
 from modal_env.logic import library
 from modal_env.logic.library import (
@@ -136,7 +135,6 @@ __all__ = [
     "library",
     "make",
     "mix_text",
-    "open_spiel_game",
     "parallel_env",
     "parse",
     "play",

@@ -14,8 +14,3 @@ def no_report(share: float) -> None:
 def part(report: Report, low: float, high: float) -> Report:
     """A report for one part of the work: its fractions from 0 to 1 are `low` to `high` of the whole."""
     return lambda share: report(low + share * (high - low))
-
-
-def parts(report: Report, count: int) -> list[Report]:
-    """A report for each of `count` equal parts of the work."""
-    return [part(report, number / count, (number + 1) / count) for number in range(count)]

@@ -17,7 +17,6 @@ from modal_env.dynamics.populations import MOST, Matrix, Numbers, Payoffs, payof
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import ProgramGame, position
 from modal_env.logic.tournaments import listed
-from modal_env.progress import Report, no_report
 
 
 @dataclass(frozen=True)
@@ -99,9 +98,7 @@ class Growth(Tabular):
         return tuple(run.steps for run in self.runs[:-1] if run.agent == name)
 
 
-def growth(
-    game: ProgramGame | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = no_report
-) -> Growth:
+def growth(game: ProgramGame | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000) -> Growth:
     """Add the best reply to the population `steps` times; of equally good replies the first agent is added.
 
     Args:
@@ -109,7 +106,6 @@ def growth(
         counts: [n] how many of each agent there are, or name -> how many; at least one in total.
         steps: how many agents to add; 10**30 is fine.
         max_runs: stop after this many runs; `Growth.steps` is the number of steps done.
-        report: see `modal_env.progress`.
 
     Raises:
         GameError: payoffs that are not square and exact; counts that are not integers from 0, or all 0; steps or
@@ -118,28 +114,11 @@ def growth(
     payoffs = payoffs_of(game)
     start = read_counts(payoffs, counts)
     steps, max_runs = whole("steps", steps, 1, MOST), whole("max_runs", max_runs, 1)
-    return _grown(payoffs, scaled(payoffs), start, steps, max_runs, report)
-
-
-def scaled(payoffs: Payoffs) -> list[list[int]]:
-    """[n][n] the payoffs times the least factor that makes them integers."""
-    scale = lcm(*(value.denominator for row in payoffs.exact for value in row))
-    return [[int(value * scale) for value in row] for row in payoffs.exact]
-
-
-def _grown(
-    payoffs: Payoffs,
-    matrix: list[list[int]],
-    start: tuple[int, ...],
-    steps: int,
-    max_runs: int,
-    report: Report = no_report,
-) -> Growth:
+    matrix = scaled(payoffs)
     scores = [sum(value * count for value, count in zip(row, start, strict=True)) for row in matrix]
     runs: list[Run] = []
     left = steps
     while left and len(runs) < max_runs:
-        report(max(len(runs) / max_runs, 1 - left / steps))
         best = scores.index(max(scores))
         length = _run_length(matrix, scores, best)
         done = left if length is None else min(length, left)
@@ -147,6 +126,12 @@ def _grown(
         scores = [score + done * row[best] for score, row in zip(scores, matrix, strict=True)]
         left -= done
     return Growth(payoffs.names, start, tuple(runs), payoffs.terms)
+
+
+def scaled(payoffs: Payoffs) -> list[list[int]]:
+    """[n][n] the payoffs times the least factor that makes them integers."""
+    scale = lcm(*(value.denominator for row in payoffs.exact for value in row))
+    return [[int(value * scale) for value in row] for row in payoffs.exact]
 
 
 def _run_length(matrix: list[list[int]], scores: list[int], best: int) -> int | None:

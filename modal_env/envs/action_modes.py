@@ -1,6 +1,12 @@
 """The three ways to choose a program: by its number in a list, as text, or token by token.
 
-A mode is shared by all players and stateless; a player's choice so far is its `ContestTurn`.
+A mode is shared by all players and stateless; a player's choice so far is its `ContestTurn`. Every mode has
+
+    width, largest   most numbers in a choice (`ContestTurn.written`), and the largest of them
+    action_space()   a new action space for one player
+    mask(turn)       the allowed actions, int8 [actions]; None where actions are texts
+    actions(program) the actions of a turn that chooses a program; errors if there are none
+    take(turn, action)  the turn after an action; ProgramActionError if it is none, FormulaError if it is not allowed
 """
 
 from __future__ import annotations
@@ -8,7 +14,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -64,39 +70,6 @@ class FormulaSpace(spaces.Text):
     def contains(self, x: Any) -> bool:
         """Whether x is such a text."""
         return isinstance(x, str) and 1 <= len(x) <= self.max_length
-
-
-class Mode(Protocol):
-    """A way of choosing programs.
-
-    Attributes:
-        width: most numbers in a choice (`ContestTurn.written`).
-        largest: the largest of these numbers.
-    """
-
-    width: int
-    largest: int
-
-    def action_space(self) -> spaces.Space:
-        """A new action space for one player."""
-
-    def mask(self, turn: ContestTurn) -> NDArray[np.int8] | None:
-        """The allowed actions: int8 [actions]. None where actions are texts."""
-
-    def actions(self, program: Agent) -> tuple[Any, ...]:
-        """The actions of a turn that chooses a program.
-
-        Raises:
-            ProgramActionError, FormulaError, GameError: no actions choose this program.
-        """
-
-    def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
-        """The turn after an action.
-
-        Raises:
-            ProgramActionError: it is not an action.
-            FormulaError: the formula or token is not allowed.
-        """
 
 
 class LibraryMode:
@@ -218,6 +191,9 @@ class TokenMode:
 
     def _agent(self, written: tuple[int, ...]) -> Agent:
         return check_calls(self.vocabulary.agent(written))
+
+
+Mode = LibraryMode | FormulaMode | TokenMode
 
 
 def refuse(turn: ContestTurn, reason: str) -> ContestTurn:

@@ -120,14 +120,6 @@ def test_replicator_from_shares_by_short_names():
     assert "taken over: DefectBot" in run("evolve", "--start", "DB=0.9,cb=1/10")
 
 
-def test_replies_finds_that_prudent_bot_needs_depth_two():
-    """No agent of depth 1 defects on CooperateBot and gets cooperation from FairBot (the post)."""
-    shallow = rows(run("replies", "CB", "FB", "--depth", "1", "--call", "CB", "--call", "DB", "--call", "FB"))
-    assert not [row for row in shallow if row[:2] == ["DC", "CC"]]
-    deep = rows(run("replies", "CB", "FB", "--depth", "2"))
-    assert [row[3] for row in deep if row[:2] == ["DC", "CC"]] == ["2"]
-
-
 def test_replies_puts_the_best_first():
     shown = [
         row for row in rows(run("replies", "CB", "DB", "FB", "PB", "--mix", "DB=1", "--depth", "1")) if len(row) == 7

@@ -132,32 +132,6 @@ def mixes_of(found: list[Equilibrium]) -> set[Mix]:
     return {each.row for each in found}
 
 
-def test_the_post_has_three_equilibria_below_a_quarter() -> None:
-    for epsilon in (F(1, 1000), F(1, 10), F(6, 25)):
-        good = (epsilon, 0, 1 - 3 * epsilon / 2, epsilon / 2)
-        found = equilibria(POST, epsilon)
-        assert mixes_of(found) == {good, (0, 1, 0, 0), (0, 1 - epsilon, epsilon, 0)}
-        assert {each.row: each.payoffs[0] for each in found}[good] == (2 - epsilon, 2 - epsilon)
-        assert [each.component for each in found] == [0, 1, 2]
-
-
-def test_between_a_quarter_and_a_third_there_are_five_and_one_is_the_commenter_s() -> None:
-    epsilon = F(3, 10)
-    found = {each.row: each.payoffs[0][0] for each in equilibria(POST, epsilon)}
-    assert found == {
-        (0, 1, 0, 0): 1,
-        (0, 1 - epsilon, epsilon, 0): 1,
-        (epsilon, 0, 1 - 3 * epsilon / 2, epsilon / 2): 2 - epsilon,
-        (epsilon, 1 - 3 * epsilon, F(1, 2), 2 * epsilon - F(1, 2)): 1 + 2 * epsilon,
-        (F(1, 2) - epsilon, epsilon, F(1, 2), 0): 2 - 2 * epsilon,
-    }
-
-
-@pytest.mark.parametrize(("epsilon", "number"), [("1/4", 4), ("1/3", 4), ("2/5", 3), ("1/2", 2), ("51/100", 1), (9, 1)])
-def test_how_many_there_are_elsewhere(epsilon: object, number: int) -> None:
-    assert len(mixes_of(equilibria(POST, epsilon))) == number
-
-
 def test_without_a_cost_all_mixes_of_fair_and_prudent_bots_are_equilibria() -> None:
     defect, good = equilibria(POST, 0)
     assert good.rows == good.columns == ((0, 0, 1, 0), (0, 0, 0, 1))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modal_env.errors import FormulaError, ModalError
-from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot
 from modal_env.logic.notation import Agent, Formula, Op, parse
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import BINDING, MAX_NESTING, MAX_SIZE, RIGHT, UNICODE
@@ -345,3 +345,37 @@ def test_binding_of_all_operators_is_told_by_the_printer() -> None:
                 assert ("(" in right) == (outer not in RIGHT)
             else:
                 assert ("(" in left) == ("(" in right) == (BINDING[inner] < BINDING[outer])
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "depth"),
+    [
+        ("[]X([]X(me))", 4, 1),
+        ("[](X(me) & (X(false) -> []false))", 8, 2),
+        ("[]X([]X([](X(me) & ~X(FairBot)))) | []~X(true)", 14, 1),
+        ("[]X(~[]~X(me))=D", 7, 1),
+    ],
+)
+def test_agents_written_in_their_place(text: str, size: int, depth: int) -> None:
+    agent = parse(text)
+    assert (agent.size, agent.depth) == (size, depth)
+    assert parse(agent.text) == parse(agent.unicode) == pickle.loads(pickle.dumps(agent)) == agent  # noqa: S301 (our own)
+    named = parse("[]X(Inner)", helpers={"Inner": "[]X(me)"})
+    assert [play(parse("[]X([]X(me))"), other).moves for other in POST] == [play(named, other).moves for other in POST]
+    assert named != parse("[]X([]X(me))")  # it is longer, and may cost more
+
+
+@pytest.mark.parametrize(
+    "text", ["[]X([]X(me)", "[]X(X(me))", "X([]X(me))", "[]X(me & true)", "[]X([]X(me)\N{RIGHT CEILING}"]
+)
+def test_what_cannot_be_written_in_its_place(text: str) -> None:
+    with pytest.raises(FormulaError):
+        parse(text)
+
+
+def test_agents_within_agents_within_agents() -> None:
+    deep = parse("[]X(" * 200 + "[]X(me)" + ")" * 200)
+    assert pickle.loads(pickle.dumps(deep)) == deep  # noqa: S301 (our own)
+    assert play(deep, "FairBot").moves == ("C", "C")
+    with pytest.raises(FormulaError):
+        parse("[]X(" * 400 + "[]X(me)" + ")" * 400)

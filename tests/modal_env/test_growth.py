@@ -1,7 +1,7 @@
 """Best-reply growth: against one step at a time, the theorem on when DefectBot is added, and the limit of its cycle."""
 
 from fractions import Fraction
-from itertools import groupby, pairwise, product
+from itertools import groupby, product
 
 import numpy as np
 import pytest
@@ -100,13 +100,6 @@ class TestThePost:
                 assert ("DefectBot" in grown.added) == is_poor
                 assert not is_poor or (grown.added, grown.runs[-1].is_endless) == (("DefectBot",), True)
 
-    def test_the_others_are_added_in_turn(self) -> None:
-        grown = growth(post("1/20"), [3, 3, 3, 3], 10**12)
-        assert grown.added == ("CooperateBot", "FairBot", "PrudentBot")
-        following = {"FairBot": "CooperateBot", "CooperateBot": "PrudentBot", "PrudentBot": "FairBot"}
-        assert all(following[one.agent] == other.agent for one, other in pairwise(grown.runs))
-        assert len(grown.runs) > 60
-
     @pytest.mark.parametrize("epsilon", [Fraction(1, 9), Fraction(1, 20), Fraction(1, 100)])
     def test_share_of_all_large_starts_that_defect_bot_is_the_best_reply_to(self, epsilon: Fraction) -> None:
         """12 e^2 - 21 e^3: the integral of the theorem's condition over the simplex."""
@@ -140,21 +133,7 @@ class TestThePost:
         assert stays[-1] / stays[-2] == pytest.approx(steps[-1] / steps[-2], rel=1e-3)
 
 
-class TestErrors:
-    @pytest.mark.parametrize(
-        "counts",
-        [[1, 1], [0, 0, 0, 0], [-1, 1, 1, 1], [0.5, 1, 1, 1], [True, 1, 1, 1], ["1"] * 4, [None] * 4, None, 4, "1111"],
-    )
-    def test_counts(self, counts: object) -> None:
-        with pytest.raises(GameError, match=r"integers from 0|for 4 agents"):
-            growth(post("1/10"), counts, 10)
-
-    def test_steps(self) -> None:
-        with pytest.raises(GameError, match="steps=0: give a whole number from 1"):
-            growth(post("1/10"), [1, 1, 1, 1], 0)
-        with pytest.raises(GameError, match="max_runs=0"):
-            growth(post("1/10"), [1, 1, 1, 1], 1, max_runs=0)
-
-    def test_agents(self) -> None:
-        with pytest.raises(GameError, match="NoBot"):
-            growth(post("1/10"), [1, 1, 1, 1], 5).lengths("NoBot")
+@pytest.mark.parametrize("counts", [[1, 1], [0, 0, 0, 0], [-1, 1, 1, 1], [True, 1, 1, 1]])
+def test_what_is_no_population(counts: list) -> None:
+    with pytest.raises(GameError):
+        growth(post("1/10"), counts, 10)

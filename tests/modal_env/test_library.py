@@ -104,10 +104,6 @@ def test_prudent_bot_is_that_of_the_paper() -> None:
     assert traces(parse("[]X(me) & [1]~X(DefectBot)")) == traces(PrudentBot)
 
 
-def test_just_bot_does_as_fair_bot() -> None:
-    assert traces(JustBot) == traces(FairBot)
-
-
 def test_both_magic_bots_do_the_same() -> None:
     """So Agents.hs says of them."""
     assert moves(MagicBot) == moves(SimpleMagicBot)

@@ -10,7 +10,6 @@ import pytest
 from sympy import Expr, simplify, sympify
 
 from modal_env.dynamics.replicator import replicator
-from modal_env.games.equilibria import equilibria
 from modal_env.games.game import ProgramGame
 from modal_env.games.ranges import ranges
 from modal_env.logic.library import POST
@@ -43,13 +42,6 @@ def test_defect_bots_are_pushed_down() -> None:
     found = replicator(ProgramGame(POST, "1/10"), [0.25] * 4, 3000)
     assert found.log_shares[-1, 1] / np.log(10) == pytest.approx(-1000, abs=50)
     assert "to 10^\N{MINUS SIGN}1000 by time 3000" in page(EVOLUTION)
-
-
-@pytest.mark.parametrize(
-    ("number", "prices"), [(3, ("1/100", "249/1000", "2/5")), (4, ("1/4", "1/3")), (5, ("26/100", "3/10")), (1, (2,))]
-)
-def test_how_many_equilibria_there_are(number: int, prices: tuple) -> None:
-    assert [len(equilibria(POST, epsilon)) for epsilon in prices] == [number] * len(prices)
 
 
 @pytest.mark.parametrize("cost", ["depth", "size", "sum", "worlds"])

@@ -11,12 +11,12 @@ import modal_env
 from modal_env.cli.commands import app
 from modal_env.errors import GameError
 from modal_env.games.costs import COSTS, as_cost
-from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
+from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of
 from modal_env.games.game import ProgramGame, meet
 from modal_env.games.payoffs import PRESETS, as_table
 from modal_env.games.ranges import ranges
 from modal_env.games.survival import survival_range, survives
-from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, SlipBot
+from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, SlipBot
 
 Matrix = list[list[F]]
 
@@ -208,9 +208,3 @@ def test_every_command_takes_a_game(command: list[str]) -> None:
     assert named.exit_code == 0 == own.exit_code, named.output
     assert "stag-hunt" in named.output
     assert "CC 3" in " ".join(own.output.split())
-
-
-def test_the_library_s_symmetric_equilibria_merge_equal_rows() -> None:
-    agents = [agent for agent in LIBRARY.values() if not agent.is_random][:12]
-    found = equilibria(agents, "1/10", symmetric_only=True)
-    assert all(exploitability(ProgramGame(agents, "1/10"), one.row) == 0 for one in found)

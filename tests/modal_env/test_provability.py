@@ -130,19 +130,6 @@ def _coins(formula: tuple[Any, ...]) -> set[int]:
 # What is known
 
 
-def test_outcomes_of_the_post() -> None:
-    result = tournament(POST)
-    assert result.agents == POST
-    assert result.cooperates.dtype == np.bool_
-    assert result.cooperates.tolist() == [
-        [True, True, True, True],
-        [False, False, False, False],
-        [True, False, True, True],
-        [False, False, True, True],
-    ]
-    assert [agent.depth for agent in POST] == [0, 0, 1, 2]
-
-
 def test_prudent_bot_against_cooperate_bot_world_by_world() -> None:
     """X(PB) and X(DB) hold everywhere, so PB is [][]false: true at 0 and 1, where nothing is consistent enough."""
     outcome = play(PrudentBot, CooperateBot)
@@ -300,31 +287,11 @@ def test_fair_bot_and_prudent_bot_are_never_exploited(small_agents: list[Agent])
         assert play(PrudentBot, agent).moves != ("C", "D")
 
 
-def test_just_bot_is_fair_bot(small_agents: list[Agent]) -> None:
-    for agent in (*small_agents, *LIBRARY.values()):
-        assert play(JustBot, agent).trace == play(FairBot, agent).trace
-
-
 def test_nobody_gets_cooperation_from_fair_bot_and_unfair_bot(small_agents: list[Agent]) -> None:
     """All boxes hold at world 0, so an agent does the same there against both, and one of them needs the other move."""
     both = [a for a in small_agents if play(FairBot, a).moves[0] == play(UnfairBot, a).moves[0] == "C"]
     assert both == []
     assert any(play(UnfairBot, a).moves[0] == "C" for a in small_agents)
-
-
-@pytest.mark.slow
-def test_nobody_of_depth_one_exploits_cooperate_bot_and_gets_cooperation_from_fair_bot() -> None:
-    """Of all agents that are a truth function of two boxes, each with a truth function of X(me) and X(DB) in it."""
-    atoms = ("X(me)", "X(DB)")
-    inner = [_truth_function(number, atoms) for number in range(16)]
-    for first, second in product(range(16), range(16)):
-        if first > second:
-            continue
-        for number in range(16):
-            agent = parse(_truth_function(number, (f"[]({inner[first]})", f"[]({inner[second]})")))
-            assert agent.depth == 1
-            assert (play(agent, CooperateBot).moves[0], play(FairBot, agent).moves[0]) != ("D", "C")
-    assert (play(PrudentBot, CooperateBot).moves[0], play(FairBot, PrudentBot).moves[0]) == ("D", "C")
 
 
 def _truth_function(number: int, atoms: tuple[str, str]) -> str:
@@ -384,24 +351,6 @@ def test_many_coins_are_refused() -> None:
 
 
 # Tournaments
-
-
-def test_a_tournament_is_every_play() -> None:
-    agents = list(LIBRARY.values())
-    result = tournament(agents)
-    assert result.cooperates.dtype == np.float64
-    for (row, a), (column, b) in product(enumerate(agents), repeat=2):
-        outcome = play(a, b)
-        assert result.cooperates[row, column] == outcome.cooperation[0]
-        assert result.worlds[row, column] == outcome.settles
-    assert result.worlds.dtype == np.int64
-
-
-def test_small_tournaments() -> None:
-    with pytest.raises(GameError, match="one at least"):
-        tournament([])
-    assert tournament(iter([FairBot, FairBot])).cooperates.tolist() == [[True, True], [True, True]]
-    assert tournament([RandomBot]).cooperates.tolist() == [[0.5]]
 
 
 def test_outcomes_in_words() -> None:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modal_env.errors import GameError
 from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
 from modal_env.games.game import COSTS, ProgramGame
 from modal_env.games.ranges import Interval, Ranges, follow, ranges
@@ -169,9 +168,3 @@ def test_intervals_in_words() -> None:
     assert str(Interval(F(1, 4), F(1, 4))) == "eps = 1/4"
     assert str(Interval(F(1, 4), F(1, 3))) == "1/4 <= eps <= 1/3"
     assert not Interval(F(1, 4), F(1, 3)).covers(F(1, 5))
-
-
-def test_bad_arguments_are_refused() -> None:
-    for agents, cost in ((POST, "money"), ([], "depth")):
-        with pytest.raises(GameError):
-            ranges(agents, cost)

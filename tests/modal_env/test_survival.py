@@ -33,19 +33,6 @@ def test_the_best_deviant_and_its_gain() -> None:
     assert (found.deviant, found.gain, found.survives) == (FairBot, F(-1, 10), True)
 
 
-@pytest.mark.parametrize("epsilon", ["1/1000", "1/10", "1/3"])
-def test_the_good_mix_survives_everybody_up_to_a_third(epsilon: str) -> None:
-    e = F(epsilon)
-    found = survives([e, 0, 1 - 3 * e / 2, e / 2], POST, EVERYBODY, e)
-    assert (found.gain, found.survives) == (0, True)
-
-
-def test_beyond_a_third_the_good_mix_falls_to_defect_bot() -> None:
-    e = F(2, 5)
-    found = survives([e, 0, 1 - 3 * e / 2, e / 2], POST, EVERYBODY, e)
-    assert (found.deviant, found.gain) == (DefectBot, 1 + 2 * e - (2 - e))
-
-
 def test_no_equilibrium_of_the_post_s_game_falls_to_any_of_the_library() -> None:
     for family in ranges(POST).families:
         assert survival_range(family, POST, EVERYBODY) == (family.interval,)
