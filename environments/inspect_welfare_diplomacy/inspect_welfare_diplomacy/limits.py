@@ -60,7 +60,7 @@ def stoppable(halt: Halt) -> Iterator[None]:
         _halt.reset(token)
 
 
-@dataclass
+@dataclass(eq=False)
 class Asked:
     """A pending request: the bytes of its prompt (a bound on its tokens), the longest reply in tokens, and its usage,
     once known.

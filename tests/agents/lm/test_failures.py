@@ -178,6 +178,27 @@ class TestPauses:
         assert len(replies) == 129
         assert max(len(reply.faults) for reply in replies) > 0
 
+    @pytest.mark.parametrize("others", [0, 1])
+    def test_a_call_may_be_refused_as_often_as_others_are_answered(
+        self, others: int, connect: Connect, question: Request, stub: InProcess
+    ) -> None:
+        model, answer, refused = connect("chat", retries=3), stub.answer, []
+
+        def picky(path: str, headers: Any, content: bytes) -> Response:
+            if len(refused) == 12:
+                return answer(path, headers, content)
+            refused.append(content)
+            model._answers += others  # to calls that are made at the same time
+            return refusal(path, 429, "slow down")
+
+        stub.answer = picky  # type: ignore[method-assign]
+        if others:
+            assert model.complete(question).faults == ("rate limit",) * 12
+        else:
+            with pytest.raises(ModelError) as caught:
+                model.complete(question)
+            assert caught.value.faults == ("rate limit",) * 4
+
     def test_every_form_of_retry_after(self) -> None:
         def pause(**headers: str) -> float | None:
             named = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -268,10 +268,9 @@ class RemoteModel(ABC):
         dollars = None if self.price is None else self.price.most(prompt, request.max_tokens)
         left_out = self._refusals.of(request)
         faults: list[str] = []
-        usage, retries, wait = NO_USAGE, 0, 0.0
+        usage, retries, wait, answers = NO_USAGE, 0, 0.0, self._answers
         while True:
             await self.halt.pause(wait, since, self.clock)
-            answers = self._answers
             async with self._place():
                 await self._rest(since)
                 async with self.budget.hold(prompt + request.max_tokens, dollars) as hold:
@@ -293,6 +292,7 @@ class RemoteModel(ABC):
                 continue
             faults.append(outcome.kind)
             retries = 1 if outcome.kind == "rate limit" and self._answers > answers else retries + 1
+            answers = self._answers  # of all calls to the model; later ones show that a 429 passes
             paid = sum(kind in PAID_FOR for kind in faults)
             is_last = outcome.is_final or paid > PAID_RETRIES or retries > self._allowed(outcome.kind)
             wait = self._wait(outcome, retries)
@@ -406,14 +406,16 @@ class RemoteModel(ABC):
         self.halt.check(since)
 
     def _wait(self, fault: Fault, retries: int) -> float:
-        """Seconds until the next try, with random jitter so that calls do not all come back at once. After a 429 all
-        calls wait.
+        """Seconds until the next try, with random jitter so that calls do not all come back at once.
+
+        After a 429 all calls wait, and the refused one a little longer, so that it does not hold up the others.
         """
         chance = float(self.rng.random())
         backoff = min(MAX_BACKOFF, self.backoff * 2.0 ** min(retries - 1, 30))
         seconds = max(backoff * (1.0 - chance / 2.0), (fault.retry_after or 0.0) * (1.0 + chance / 10.0))
         if fault.kind == "rate limit" and not fault.is_final:
             self._rests_until = max(self._rests_until, self.clock.now() + seconds)
+            return 1.2 * seconds
         return seconds
 
     def _allowed(self, kind: str) -> int:
