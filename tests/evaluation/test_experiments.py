@@ -117,7 +117,7 @@ def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> Non
         Rules("standard", press=None, years=1),
     }
     unlike = text.replace('press = "none"', "build_and_disband = false")
-    assert read_experiment(unlike, "small").conditions[0].rules == Rules(retreat_welfare=True, years=1)
+    assert read_experiment(unlike, "small").conditions[0].rules == Rules.published(build_and_disband=False, years=1)
 
 
 def test_published_runs_stand_beside_ours_of_the_same_policy() -> None:
