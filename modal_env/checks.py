@@ -25,6 +25,7 @@ MAX_DIGITS = 400
 MAX_BITS = 4 * MAX_DIGITS
 FEW = 6  # an error lists all known names if there are no more than this
 MAX_SEED = 1 << 128
+MAX_ITEMS = 1_000_000  # that are read of a list: more than anything here takes, so a longer one fails as this does
 _EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*\Z", re.IGNORECASE)
 
 
@@ -39,8 +40,8 @@ def brief(value: object) -> str:
         return f"of type {type(value).__name__}, too long to print"
 
 
-def items(given: object, most: int | None = None) -> tuple[object, ...] | None:
-    """The first `most` items of an iterable (default: all); None for strings and anything that is not iterable."""
+def items(given: object, most: int = MAX_ITEMS) -> tuple[object, ...] | None:
+    """The first `most` items of an iterable; None for strings and anything that is not iterable."""
     if isinstance(given, (str, bytes)):
         return None
     try:

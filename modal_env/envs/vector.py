@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from modal_env.checks import items
 from modal_env.envs.action_modes import TokenMode
 from modal_env.envs.rounds import Contest, meeting_of
 from modal_env.envs.setting import Setting
@@ -126,7 +127,7 @@ class VectorEnv:
         Raises:
             ProgramActionError: see `step`.
         """
-        tokens = np.asarray(actions)
+        tokens = actions if isinstance(actions, np.ndarray) else _array(actions, self.num_games)
         if tokens.shape != (self.num_games, 2) or tokens.dtype.kind not in "iu":
             shape = f"{tokens.dtype} {list(tokens.shape)}"
             raise ProgramActionError(f"actions: {shape}: give whole numbers [{self.num_games}, 2]")
@@ -194,3 +195,10 @@ class VectorEnv:
                 self._compiled.clear()
             self._compiled[tokens] = self.vocabulary.compiled(tokens)
         return self._compiled[tokens]
+
+
+def _array(actions: object, count: int) -> NDArray[Any]:
+    """Lists of rows as an array; an empty one if they are not."""
+    rows = [items(row, 3) for row in items(actions, count + 1) or ()]
+    is_table = all(row is not None and len(row) == 2 for row in rows)
+    return np.array(rows) if is_table else np.empty(0)

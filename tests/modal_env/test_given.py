@@ -91,7 +91,23 @@ DOORS: list[Callable[[Any], object]] = [
     lambda junk: begun(modal_env.parallel_env()).step(junk),
     lambda junk: begun(modal_env.parallel_env()).step({"player_0": junk, "player_1": 0}),
 ]
-JUNK = [None, 3, 1.5, object(), {}, [], np.zeros(3), b"x", "", math.nan, [None], 10**5000, np.array(3), {"FB": "x"}]
+JUNK = [
+    None,
+    range(10**9),
+    3,
+    1.5,
+    object(),
+    {},
+    [],
+    np.zeros(3),
+    b"x",
+    "",
+    math.nan,
+    [None],
+    10**5000,
+    np.array(3),
+    {"FB": "x"},
+]
 
 
 def begun(env: Any) -> Any:

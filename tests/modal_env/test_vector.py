@@ -62,7 +62,7 @@ def test_copies_go_on_alike() -> None:
 @pytest.mark.parametrize("first", [[0, 0], [0.0, 1.0], [99, 1], [-1, 1], [11, 1], ["x", 1]], ids=str)
 def test_what_is_not_allowed_changes_nothing(first: list[Any]) -> None:
     games = modal_env.vector_env(2)
-    for actions in ([first, [1, 1]], [first]):
+    for actions in ([first, [1, 1]], [first], [first, [1]], range(10**9), None):
         with pytest.raises(ProgramActionError):
             games.step(actions)
     assert not games.written.any()
