@@ -159,18 +159,6 @@ def test_precision_and_a_witness(cli: Callable[..., Outcome], tmp_path: Path) ->
     assert load_record(tmp_path / "game.json")["welfare_env"]["seed"] == plain["witness"]["seed"]
 
 
-def test_games_for_choosing(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {}
-
-    def plan(*_arguments: Any, **options: Any) -> None:
-        given.update(options)
-        raise evaluation.EvaluationError("planned")
-
-    monkeypatch.setattr(playing, "run_exploitability", plan)
-    assert cli("exploitability", "random", "--selection-games", "7", *QUICK).code != 0
-    assert given["selection_games"] == 7
-
-
 def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
     rules = Rules(years=1, press="tokens", message_rounds=2)
     options = ("--games", "1", "--years", "1", "--press", "tokens", "--message-rounds", "2", "--workers", "1")

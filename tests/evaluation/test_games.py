@@ -174,13 +174,6 @@ def test_records_come_in_the_order_asked_for_and_copies_are_played_once(played: 
     assert sum(told) == 4
 
 
-@pytest.mark.parametrize("workers", [0, -1, 1.5, True, Workers(0)], ids=["0", "-1", "1.5", "True", "Workers(0)"])
-def test_games_need_a_worker(workers: Any, played: list[GameSpec]) -> None:
-    with pytest.raises(EvaluationError, match=r"workers=.*: give a whole number from 1"):
-        play_all(specs_of("hold"), workers=workers)
-    assert played == []
-
-
 def test_stored_games_are_found_and_reported(kept: GameStore, played: list[GameSpec]) -> None:
     specs = specs_of("random", 4)
     before = play_all(specs[:2], store=kept)
