@@ -192,6 +192,7 @@ def make(*args: Any, **options: Any) -> AECEnv:
         strict: raise an error for invalid programs instead of playing DefectBot.
         flat: observations as {"observations", "action_mask"}, a vector of ones and zeros and the mask, as RLlib's and
             SB3's maskable modules take them, see `modal_env.envs.aec`.
+        infos: False leaves infos empty: learning libraries copy them at every step.
         render_mode: "human" (prints), "ansi" (returns text) or None.
 
     Raises:

@@ -95,6 +95,8 @@ def make(map_name: str | Board = "standard", rules: Rules | None = None, **optio
         engine: "fast", or "reference" (adjudication by the `diplomacy` package).
         strict: raise on illegal orders and messages instead of recording them as void.
         max_cycles: truncate after this many steps of an agent (AEC) or of the environment (parallel).
+        infos: False leaves infos empty: they hold the whole game, and learning libraries copy them at every step.
+        flat: observations as {"observations", "action_mask"}, two vectors, as RLlib's maskable module takes them.
         render_mode: "human" (a replay page in the browser), "ansi" (text), "svg", "rgb_array" (pixels) or None.
 
     Raises:

@@ -48,7 +48,8 @@ Infos
     ``info["setting"]``: the `Setting`: epsilon, cost, agents, rounds and so on.
     ``info["refused"]``: a tuple with the error of the player's last action, such as "no agent is called 'PrudntBot':
     did you mean PrudentBot?", or empty. It stays until the player's next action, also after the end of the game: in
-    ``env.infos[player]``, and from ``env.last()`` when it is the player's turn again.
+    ``env.infos[player]``, and from ``env.last()`` when it is the player's turn again. ``infos=False`` leaves infos
+    empty.
 
 Rewards
     At the end of each round, for both players of a pair: 2 if both cooperated, 1 if both defected, otherwise 3 for the

@@ -23,6 +23,18 @@ from modal_env.logic.notation import Agent
 MOVE_CODES = {"-": 0, "D": 1, "C": 2}
 
 
+class MaskedSpace(spaces.Dict):
+    """Observations with an action mask; as `welfare_env.envs.observation.MaskedSpace`."""
+
+    def __getitem__(self, key: str) -> spaces.Space[Any]:
+        if key == "observations" and key not in self.spaces:
+            raise KeyError(f"no {key!r} among {sorted(self.spaces)}: make the environment with flat=True")
+        return super().__getitem__(key)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} (RLlib: for a network that keeps to the mask give training.LegalOrdersModule)"
+
+
 @dataclass(frozen=True)
 class Round:
     """A round that was played; public knowledge afterwards. All fields have one entry per player, in their sequence.
@@ -195,7 +207,7 @@ class Contest:
         mask = self.mode.mask(ContestTurn())
         if mask is not None:
             seen["action_mask"] = spaces.Box(0, 1, mask.shape, np.int8)
-        return spaces.Dict(seen)
+        return MaskedSpace(seen)
 
     def observe(self, player: int) -> dict[str, np.ndarray]:
         """The observation of a player, see `modal_env.envs.aec`."""
@@ -238,7 +250,9 @@ class Contest:
         return spaces.Box(np.zeros_like(high), high, dtype=np.int32)
 
     def info(self, player: int) -> dict[str, Any]:
-        """The info of a player."""
+        """The info of a player; empty if the setting has `infos` off."""
+        if not self.setting.infos:
+            return {}
         return {"history": self.history, "setting": self.setting, "refused": self.turns[player].refused}
 
 

@@ -46,6 +46,7 @@ class Setting:
     flat: bool
     render_mode: str | None
     payoffs: PayoffTable = PAYOFFS
+    infos: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -72,6 +73,7 @@ def make_setting(
     budget: int | None = None,
     strict: bool = False,
     flat: bool = False,
+    infos: bool = True,
     render_mode: str | None = None,
     payoffs: GivenPayoffs = PAYOFFS,
 ) -> Setting:
@@ -83,7 +85,7 @@ def make_setting(
     choice("actions", actions, ACTIONS)
     if render_mode is not None:
         choice("render_mode", render_mode, RENDER_MODES)
-    for name, value in (("me", me), ("strict", strict), ("flat", flat)):
+    for name, value in (("me", me), ("strict", strict), ("flat", flat), ("infos", infos)):
         if not isinstance(value, bool):
             raise GameError(f"{name}={brief(value)}: give True or False")
     if flat and actions == "formula":
@@ -105,6 +107,7 @@ def make_setting(
         flat,
         render_mode,
         as_table(payoffs),
+        infos,
     )
     _check_players(setting)
     return setting

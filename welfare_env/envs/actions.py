@@ -45,7 +45,7 @@ class MessageSpace(spaces.Text):
 
 
 class ListSpace(spaces.MultiDiscrete):
-    """One choice from a legal list per slot; `sample` takes a mask int8 [slots, choices]."""
+    """One choice from a legal list per slot; `sample` takes a mask int8 [slots, choices], or flat [slots * choices]."""
 
     def contains(self, x: Any) -> bool:
         """Whether x is a choice for every slot; Gymnasium's own raises an error for lists of different lengths."""
@@ -54,7 +54,8 @@ class ListSpace(spaces.MultiDiscrete):
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
         """A random choice per slot that the mask allows."""
-        return super().sample(mask=None if mask is None else tuple(np.asarray(mask, np.int8)))
+        rows = None if mask is None else tuple(np.asarray(mask, np.int8).reshape(len(self.nvec), -1))
+        return super().sample(mask=rows)
 
 
 def _message_space(rules: Rules) -> spaces.Space[Any]:

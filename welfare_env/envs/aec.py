@@ -34,9 +34,12 @@ Observations
     int8 [players, 3 * R], this phase's messages to and from the observer, see
     `welfare_env.game.press.observe_messages`.
 
+    With ``flat=True`` it is ``{"observations": float32 [numbers], "action_mask": int8 [n]}``, as RLlib's maskable
+    module takes them: the board row by row, then the words, divided by 5.
+
 Infos
     ``info["view"]`` is a read-only `View` with strings: board, legal orders, visible messages, history, scores.
-    ``info["refused"]`` lists the errors of the agent's last action, if any.
+    ``info["refused"]`` lists the errors of the agent's last action, if any. ``infos=False`` leaves infos empty.
 
 Illegal actions
     An illegal order is recorded as void and the unit holds; an invalid message is dropped. Both are listed in
@@ -334,6 +337,8 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return self.game.position.slot_province(turn.slot)
 
     def _info(self, agent: str) -> dict[str, Any]:
+        if not self.setting.infos:
+            return {}
         turn = self._turns[0] if self._turns and self._turns[0].agent == agent else AgentTurn(agent, ORDERS)
         return {"view": self.game.view(agent, turn.asked, turn.message_round), "refused": self._refused[agent]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import shutil
 import sys
@@ -20,11 +21,11 @@ from gymnasium import spaces
 from welfare_env import checks
 from welfare_env.board.orders import WAIVE
 from welfare_env.envs.actions import PressSpace
-from welfare_env.envs.observation import board_space, observe
+from welfare_env.envs.observation import MaskedSpace, board_space, observe
 from welfare_env.envs.setting import RENDER_MODES, EnvSettings
 from welfare_env.errors import ActionError, GameOverError, IllegalOrderError, PressError
 from welfare_env.game.game import Game
-from welfare_env.game.press import MEDIATOR, messages_space, observe_messages, players
+from welfare_env.game.press import MEDIATOR, TOKENS, messages_space, observe_messages, players
 from welfare_env.game.record import save_text
 from welfare_env.render.pixels import is_installed
 
@@ -46,6 +47,12 @@ def no_numbers(player: str, numbers: object) -> list[str]:
     if not np.any(np.asarray(numbers) != WAIVE):
         return []
     return [f"orders {checks.quoted(numbers)} of {player} in a message round: give strings, or wait for the order turn"]
+
+
+def _flattened(seen: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """An observation as vectors: board and words, and the mask."""
+    parts = [seen["observation"].ravel(), *([seen["messages"].ravel() / len(TOKENS)] if "messages" in seen else [])]
+    return {"observations": np.concatenate(parts, dtype=np.float32), "action_mask": seen["action_mask"].ravel()}
 
 
 def _nothing() -> None:
@@ -90,7 +97,11 @@ class BoardEnv:
         seen: dict[str, spaces.Space] = {"observation": board_space(self.board), **self._legal_spaces()}
         if self.rules.has_tokens:
             seen["messages"] = messages_space(self.board, self.rules)
-        return dict.fromkeys(self.possible_agents, spaces.Dict(seen))
+        if self.setting.flat:
+            size = sum(math.prod(seen[name].shape or ()) for name in ("observation", "messages") if name in seen)
+            mask = spaces.Box(0, 1, (math.prod(seen["action_mask"].shape or ()),), np.int8)
+            seen = {"observations": spaces.Box(-1, 1, (size,), np.float32), "action_mask": mask}
+        return dict.fromkeys(self.possible_agents, MaskedSpace(seen))
 
     @cached_property
     def action_spaces(self) -> dict[str, spaces.Space]:
@@ -175,7 +186,7 @@ class BoardEnv:
         seen = {"observation": board, **legal}
         if self.rules.has_tokens:
             seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)
-        return seen
+        return _flattened(seen) if self.setting.flat else seen
 
     def state(self) -> np.ndarray:
         """The position as the first power sees it, without orders and messages: float32 [provinces, features].

@@ -30,6 +30,7 @@ welfare               P         welfare points per year played and center of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -48,6 +49,21 @@ kernel = compiler_of([], [vars(t), globals()])
 def num_features(board: Board) -> int:
     """Columns of an observation."""
     return 5 * len(board.powers) + 28
+
+
+class MaskedSpace(spaces.Dict):
+    """Observations with an action mask.
+
+    Libraries that cannot use it show it in their error, or look for a key that it lacks: both say what to write.
+    """
+
+    def __getitem__(self, key: str) -> spaces.Space[Any]:
+        if key == "observations" and key not in self.spaces:
+            raise KeyError(f"no {key!r} among {sorted(self.spaces)}: make the environment with flat=True")
+        return super().__getitem__(key)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} (RLlib: for a network that keeps to the mask give training.LegalOrdersModule)"
 
 
 def board_space(board: Board) -> spaces.Box:

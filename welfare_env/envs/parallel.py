@@ -21,7 +21,8 @@ Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
     choices]}``. ``legal`` holds order numbers (``env.board.orders.texts``), padded with -1; its rows are the slots. A
     choice is an index into its row. Empty rows and message rounds allow only choice 0. With ``press="tokens"`` also
-    ``"messages"``: int8 [players, 3 * R], see `welfare_env.game.press.observe_messages`.
+    ``"messages"``: int8 [players, 3 * R], see `welfare_env.game.press.observe_messages`. With ``flat=True`` two
+    vectors, ``observations`` and ``action_mask``, as in `welfare_env.envs.aec`; ``legal`` is left out.
 
 Everything else (agents, infos, illegal actions, rewards, end) is as in `welfare_env.envs.aec`; ``max_cycles`` is the
 number of steps.
@@ -257,6 +258,8 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return {agent: self._observation(agent) for agent in self.agents}
 
     def _infos(self) -> dict[str, dict[str, Any]]:
+        if not self.setting.infos:
+            return {agent: {} for agent in self.agents}
         asked = MESSAGES if self._round else ORDERS
         return {
             agent: {"view": self.game.view(agent, asked, self._round), "refused": self._refused[agent]}

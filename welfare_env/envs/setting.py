@@ -35,6 +35,8 @@ class EnvSettings:
     strict: bool
     max_cycles: int | None
     render_mode: str | None
+    infos: bool = True
+    flat: bool = False
 
     @property
     def board(self) -> Board:
@@ -94,6 +96,8 @@ class Options(TypedDict, total=False):
     engine: str
     strict: bool
     max_cycles: int | None
+    infos: bool
+    flat: bool
     render_mode: str | None
 
 
@@ -108,6 +112,8 @@ def make_setting(
     engine: str = DEFAULT_ENGINE,
     strict: bool = False,
     max_cycles: int | None = None,
+    infos: bool = True,
+    flat: bool = False,
     render_mode: str | None = None,
 ) -> EnvSettings:
     """Check the arguments of `welfare_env.make`.
@@ -124,6 +130,7 @@ def make_setting(
     if variant is not UNSET and checks.choice("variant", variant, VARIANTS) != base.variant:
         changes["scoring"] = None  # the default of the other variant
     checks.choice("render_mode", render_mode, (None, *RENDER_MODES))
-    checks.choice("strict", strict, (True, False))
+    for name, value in (("strict", strict), ("infos", infos), ("flat", flat)):
+        checks.choice(name, value, (True, False))
     most = None if max_cycles is None else checks.whole("max_cycles", max_cycles, 1)
-    return EnvSettings(Game(map_name, replace(base, **changes), engine), strict, most, render_mode)
+    return EnvSettings(Game(map_name, replace(base, **changes), engine), strict, most, render_mode, infos, flat)
