@@ -48,7 +48,7 @@ class Shape:
 class LegalOrdersNetwork(nn.Module):
     """Every choice has a learned vector; its score is the product with a vector of the observation.
 
-    Where a choice means another order in every position, the observation's ``legal`` says which: int32 [slots, choices].
+    Where choices mean other orders in every position, the observation's ``legal`` has them: int32 [slots, choices].
     """
 
     def __init__(self, shape: Shape) -> None:
