@@ -28,7 +28,7 @@ from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
 from training.registration import register, register_with_ray
 from training.run_folder import log_rows
-from training.runs import make_config, resume, train
+from training.runs import export, make_config, resume, train
 
 __all__ = [
     "BatchedEnvRunner",
@@ -37,6 +37,7 @@ __all__ = [
     "PopulationConfig",
     "TrainConfig",
     "TrainingError",
+    "export",
     "log_rows",
     "make_config",
     "register",
@@ -44,16 +45,16 @@ __all__ = [
     "train",
 ]
 
-_NEED_RAY = {"BatchedEnvRunner": "board.runner", "LegalOrdersModule": "legal_orders"}
+_NEED_TORCH = {"BatchedEnvRunner": "board.runner", "LegalOrdersModule": "legal_orders"}
 
 register_with_ray()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of `_NEED_RAY` on first use."""
-    if name not in _NEED_RAY:
+    """Import a name of `_NEED_TORCH` on first use."""
+    if name not in _NEED_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    return getattr(importlib.import_module(f"training.{_NEED_RAY[name]}"), name)
+    return getattr(importlib.import_module(f"training.{_NEED_TORCH[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -37,10 +37,11 @@ class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
         if isinstance(actions, gym.spaces.Discrete):
             self.action_dist_cls = TorchCategorical
         elif isinstance(actions, gym.spaces.MultiDiscrete):
-            self.action_dist_cls = TorchMultiCategorical.get_partial_dist_cls(input_lens=actions.nvec.tolist())
+            kind: Any = TorchMultiCategorical
+            self.action_dist_cls = kind.get_partial_dist_cls(input_lens=actions.nvec.tolist())
         else:
             raise TrainingError(f"actions {actions!r:.200}: LegalOrdersModule sends no messages: give press=None")
-        given = dict(self.model_config or {})
+        given: Any = self.model_config or {}
         self.network = LegalOrdersNetwork.for_space(
             seen, **WIDTHS | {key: given[key] for key in WIDTHS if key in given}
         )

@@ -86,6 +86,29 @@ def make_config(config: TrainConfig) -> PPOConfig:
     return ppo.make_config(ppo.play_of(config), config)
 
 
+def export(source: Any, folder: str | Path, module: str | None = None, *, env: Any = None) -> Path:
+    """Write a network as a player: ``agents.make("rl:FOLDER")`` plays it without Ray, and without a pickle.
+
+    Args:
+        source: an RLlib algorithm; the folder of its checkpoint, which is a pickle, and trusted; or, with `env`, a
+            module or network. Networks are `training.LegalOrdersModule`, and multilayer perceptrons on the vectors of
+            ``flat=True``: RLlib's ActionMaskingTorchRLModule, or a `torch.nn.Sequential` of linear layers with the same
+            activation between any two.
+        module: the id of the module; may be left out if there is only one.
+        env: the environment of a bare network: one of ours, or wrapped.
+
+    Returns:
+        The folder.
+
+    Raises:
+        TrainingError: no such checkpoint or module, another environment, or a network of another kind.
+        CheckpointError: the folder cannot be written.
+    """
+    from training.exporting import written
+
+    return written(source, folder, module, env)
+
+
 def resume(
     folder: str | Path, iterations: int | None = None, on_progress: Callable[[Any], None] = lambda progress: None
 ) -> Path | ModalResult | list[Step]:

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from torch import Tensor, nn
 
 MASKED = -1e9
-KEYS = ("observation", "observations", "messages")  # what may be seen, besides the legal choices
+KEYS = ("observation", "observations")  # what may be seen, besides the legal choices
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ class LegalOrdersNetwork(nn.Module):
             if isinstance(box, spaces.Box) and np.issubdtype(box.dtype, np.integer)
         }
         legal = space.spaces.get("legal")
-        is_listed = isinstance(legal, spaces.Box)
-        choices = int(legal.high.max()) + 1 if is_listed else math.prod(space.spaces["action_mask"].shape or ())
+        listed = int(legal.high.max()) + 1 if isinstance(legal, spaces.Box) else 0
+        choices = listed or math.prod(space.spaces["action_mask"].shape or ())
         seen = {key: math.prod(box.shape or ()) for key, box in given.items()}
-        return cls(Shape(seen, categories, choices, is_listed, hidden, width))
+        return cls(Shape(seen, categories, choices, listed > 0, hidden, width))
 
     def forward(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Logits of all choices: float32 [B, choices], slot by slot where there are several."""

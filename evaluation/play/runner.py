@@ -306,13 +306,14 @@ def _check_checkpoints(specs: Sequence[GameSpec], models: SharedModels | None) -
     for policy, map_name, rules in dict.fromkeys((policy, spec.map_name, spec.rules) for spec, policy in learned):
         if not (find_spec("torch") and find_spec("safetensors")):
             policy.make(models)  # raises, and names the extra
-        from agents.rl import checkpoint
+        from agents.rl.checkpoint import CheckpointError
+        from agents.rl.exported import check_game
 
         for folder in policy.checkpoints:
             try:
-                checkpoint.load(folder).rules_of_play(welfare_env.load_board(map_name), rules)
-            except checkpoint.CheckpointError as error:
-                raise checkpoint.CheckpointError(f"policy {policy.text!r}: {error}") from error
+                check_game(folder, welfare_env.load_board(map_name), rules)
+            except CheckpointError as error:
+                raise CheckpointError(f"policy {policy.text!r}: {error}") from error
 
 
 def _judged(record: Record) -> list[Record]:

@@ -14,15 +14,22 @@ import pytest
 ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
 
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.rllib.core import DEFAULT_MODULE_ID  # noqa: E402
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode  # noqa: E402
 
+from typer.testing import CliRunner  # noqa: E402
+
+import evaluation  # noqa: E402
 import training  # noqa: E402
 from agents.rl import checkpoint  # noqa: E402
 from training.board.config import TrainConfig  # noqa: E402
 from training.board.ppo import Progress, _spaces, make_config, play_of, train  # noqa: E402
 from training.board.runner import BatchedEnvRunner  # noqa: E402
 from training.board.sampling import _play, _state, number_apart, sampling  # noqa: E402
+from training.cli.commands import app  # noqa: E402
+from welfare_env import Rules  # noqa: E402
 
 pytestmark = pytest.mark.slow  # Ray takes its time to start
 
@@ -116,6 +123,33 @@ def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, s
         after = weights_of(algorithm, name)
         assert any((after[key] != value).any() for key, value in weights.items())
     algorithm.stop()
+
+
+def test_rllibs_checkpoint_becomes_a_player(tmp_path, small_ray, monkeypatch):
+    """The algorithm itself, its checkpoint by the command without Ray, and what a damaged one says."""
+    config = (
+        PPOConfig()
+        .environment("welfare_env", env_config={"map_name": "clique:3", "years": 1})
+        .env_runners(num_env_runners=0)
+        .multi_agent(policies={"one", "two"}, policy_mapping_fn=lambda *_, **__: "one")
+        .rl_module(rl_module_spec=RLModuleSpec(training.LegalOrdersModule))
+    )
+    algorithm = config.build_algo()
+    algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    with pytest.raises(training.TrainingError, match="one, two"):
+        training.export(algorithm, tmp_path / "player")
+    training.export(algorithm, tmp_path / "player", module="one")
+    algorithm.stop()
+    ray.shutdown()
+    command = ["export", str(tmp_path / "checkpoint"), str(tmp_path / "again"), "--module", "one"]
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, ray.is_initialized()) == (0, False), done.stderr
+    one, other = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("player", "again"))
+    assert one == other
+    assert evaluation.self_play(f"rl:{tmp_path / 'again'}", games=1, map_name="clique:3", rules=Rules(years=1))
+    (tmp_path / "checkpoint" / "class_and_ctor_args.pkl").write_bytes(b"no pickle")
+    with pytest.raises(training.TrainingError, match="damaged"):
+        training.export(tmp_path / "checkpoint", tmp_path / "player", module="one")
 
 
 def weights_of(algorithm: Any, name: str) -> dict[str, Any]:

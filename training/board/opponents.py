@@ -18,6 +18,7 @@ import agents
 from agents.modal.players import RoundWriter
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
+from agents.rl.player import LearnedPolicy
 from agents.rl.token_press import Said, as_words
 from training.board.games import TextHistory
 from training.errors import TrainingError
@@ -169,7 +170,7 @@ class Scripted:
 
 def fixed_opponent(spec: str, reader: InputEncoder) -> Opponent:
     """Make a player that does not learn: a network, or any other policy."""
-    if spec.startswith("rl:"):
-        policy: Any = agents.make(spec)
+    policy: Any = agents.make(spec) if spec.startswith("rl:") else None
+    if isinstance(policy, LearnedPolicy):
         return FrozenNetwork(policy.network_for(reader.board, reader.rules), policy.greedy)
     return Scripted(spec, reader)

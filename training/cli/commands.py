@@ -203,6 +203,20 @@ def _line(progress: Progress) -> str:
     return text + "".join(f"  {name} {value:.2f}" for name, value in also.items())
 
 
+@app.command("export")
+@errors_in_one_line()
+def export(
+    checkpoint: Annotated[Path, typer.Argument(help="Folder of a checkpoint of an RLlib algorithm.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to write the player to.")],
+    module: Annotated[str | None, typer.Option(help="Id of the module to export.", show_default="the only one")] = None,
+) -> None:
+    """Write a network that RLlib trained as a player, rl:FOLDER, which needs no Ray and holds no pickle.
+
+    RLlib's checkpoint is a pickle, which runs code when it is read: export only what you or people you trust trained.
+    """
+    print(f"player: rl:{import_module('training.exporting').written(checkpoint, folder, module, None)}")
+
+
 app.command("modal")(modal)
 app.command("psro")(psro)
 

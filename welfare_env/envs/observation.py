@@ -42,6 +42,7 @@ from welfare_env.engine import DISLODGED, PHASE, UNITS, YEAR, State
 from welfare_env.engine import tables as t
 from welfare_env.engine.tables import tables_of
 
+ENCODING = 1  # version of what environments observe: raise it whenever an entry changes its meaning
 ORDER_COLUMNS = BUILD - HOLD + 1
 kernel = compiler_of([], [vars(t), globals()])
 

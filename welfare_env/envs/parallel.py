@@ -49,6 +49,7 @@ from welfare_env.envs.actions import ListSpace, is_text, split_action
 from welfare_env.envs.board_env import BoardEnv, no_numbers, working_modes
 from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import ActionError, IllegalOrderError
+from welfare_env.game.position import Position
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES, ORDERS
 from welfare_env.rules import Rules
@@ -78,6 +79,22 @@ def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
     moves = ~np.isin(board.orders.kind, (WAIVE, RETREAT, DISBAND, BUILD, GIVE))
     choices = np.bincount(board.orders.piece[moves], minlength=len(board.pieces)).max()
     return units + sites, max(int(choices), 8)
+
+
+def slot_rows(position: Position, power: int) -> list[list[int]]:
+    """The legal order numbers of each slot of a power. In Winter each list begins with WAIVE."""
+    first = [WAIVE] if position.state.phase_type == ADJUSTMENTS else []
+    return [first + position.slot_orders(slot).tolist() for slot in position.slots(power)]
+
+
+def legal_arrays(rows: list[list[int]], shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """``legal`` and ``action_mask`` of an observation with these rows: int32 and int8 [slots, choices]."""
+    legal, mask = np.full(shape, -1, np.int32), np.zeros(shape, np.int8)
+    mask[:, 0] = 1
+    for slot, row in enumerate(rows):
+        legal[slot, : len(row)] = row
+        mask[slot, : len(row)] = 1
+    return legal, mask
 
 
 class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
@@ -239,19 +256,11 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return Orders((), kept, [*surplus, *faults, *other])
 
     def _rows(self, agent: str) -> list[list[int]]:
-        """The legal order numbers of each slot of a player. In Winter each list begins with WAIVE."""
-        position = self.game.position
-        if agent == MEDIATOR:
-            return []
-        first = [WAIVE] if position.state.phase_type == ADJUSTMENTS else []
-        return [first + position.slot_orders(slot).tolist() for slot in position.slots(self.board.power_index[agent])]
+        """The legal order numbers of each slot of a player; see `slot_rows`."""
+        return [] if agent == MEDIATOR else slot_rows(self.game.position, self.board.power_index[agent])
 
     def _observation(self, agent: str) -> dict[str, np.ndarray]:
-        legal, mask = np.full(self._shape, -1, np.int32), np.zeros(self._shape, np.int8)
-        mask[:, 0] = 1
-        for slot, row in enumerate(() if self._round else self._rows(agent)):
-            legal[slot, : len(row)] = row
-            mask[slot, : len(row)] = 1
+        legal, mask = legal_arrays([] if self._round else self._rows(agent), self._shape)
         return self._seen(agent, -1, self._round > 0, {"legal": legal, "action_mask": mask})
 
     def _observations(self) -> dict[str, dict[str, np.ndarray]]:
