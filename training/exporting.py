@@ -18,7 +18,7 @@ from agents.rl import exported
 from agents.rl.checkpoint import git_revision
 from agents.rl.exported import Exported
 from agents.rl.legal_orders import LegalOrdersNetwork
-from agents.rl.plain_networks import as_mlp
+from agents.rl.plain_networks import PlainNetwork, as_mlp
 from agents.runtime.files import reason, shown
 from modal_env.envs.aec import ModalCombatEnv
 from modal_env.envs.parallel import ParallelModalCombatEnv
@@ -35,7 +35,7 @@ def written(source: Any, folder: str | os.PathLike[str], module: str | None, env
     if isinstance(source, str | os.PathLike):
         network, env = _read(Path(source), module)
     elif hasattr(source, "get_module"):
-        network, env = source.get_module(_chosen(list(source.config.policies), module)), _made(source.config)
+        network, env = source.get_module(_chosen(sorted(source.config.policies), module)), _made(source.config)
     else:
         network = source
     exported.save(folder, _described(_bare(env), _network(network)))
@@ -84,7 +84,7 @@ def _bare(env: Any) -> Any:
     return getattr(inner, "unwrapped", inner)
 
 
-def _described(env: Any, network: nn.Module) -> Exported:
+def _described(env: Any, network: PlainNetwork) -> Exported:
     """A network with what it observes.
 
     Raises:
@@ -99,16 +99,15 @@ def _described(env: Any, network: nn.Module) -> Exported:
     raise TrainingError(f"environment {env!r:.80}: give env=, an environment of welfare_env or modal_env")
 
 
-def _network(module: Any) -> nn.Module:
+def _network(module: Any) -> PlainNetwork:
     """The network of a module, in a form that a player has.
 
     Raises:
         TrainingError: another architecture.
     """
     module = module.unwrapped() if hasattr(module, "unwrapped") else module
-    if isinstance(getattr(module, "network", module), LegalOrdersNetwork):
-        found: nn.Module = getattr(module, "network", module)
-        return found
+    if isinstance(inner := getattr(module, "network", module), LegalOrdersNetwork):
+        return inner
     try:  # RLlib's default networks
         encoder = getattr(module.encoder, "actor_encoder", None) or module.encoder.encoder
         layers = [*encoder.net.mlp, *module.pi.net.mlp]

@@ -21,13 +21,12 @@ import numpy as np
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
-from torch import nn
 
 from agents.policy import Described, ScriptedPolicy, is_modal
 from agents.rl import ABOUT, WEIGHTS, checkpoint
 from agents.rl.checkpoint import LARGEST_ABOUT, CheckpointError, vocabulary
 from agents.rl.network import one_thread
-from agents.rl.plain_networks import architecture, made
+from agents.rl.plain_networks import PlainNetwork, architecture, made
 from agents.runtime.files import no_folder, parse_json, read_file, reason, shown
 from modal_env.envs.rounds import Contest
 from welfare_env.board.orders import WAIVE
@@ -59,7 +58,7 @@ class Exported:
         digest: of the weights' file; "" before it is saved.
     """
 
-    network: nn.Module
+    network: PlainNetwork
     game: str
     form: str
     setting: Mapping[str, Any]

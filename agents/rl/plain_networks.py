@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -17,13 +17,6 @@ from agents.rl.legal_orders import MASKED, LegalOrdersNetwork, Shape
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU}
 LARGEST = 100_000_000  # weights
-
-
-class PlainNetwork(Protocol):
-    """A network that a folder can hold; its constructor takes `size` of its architecture."""
-
-    def __call__(self, seen: Mapping[str, Tensor]) -> Tensor:
-        """Logits float32 [B, choices] of observations with a leading dimension; -1e9 where the mask is 0."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +46,25 @@ class MLP(nn.Module):
         self.layers = nn.Sequential(*layers[1:])
 
     def forward(self, seen: Mapping[str, Tensor]) -> Tensor:
-        """See `PlainNetwork`."""
+        """Logits float32 [B, choices] of observations with a leading dimension; -1e9 where the mask is 0."""
         logits: Tensor = self.layers(seen["observations"].flatten(1))
         return logits.masked_fill(seen["action_mask"].flatten(1) == 0, MASKED)
 
 
-def architecture(network: nn.Module) -> str:
+PlainNetwork = LegalOrdersNetwork | MLP
+
+
+def architecture(network: PlainNetwork) -> str:
     """The name of a network's architecture."""
     return "legal-orders" if isinstance(network, LegalOrdersNetwork) else "mlp"
 
 
-def made(name: str, size: Mapping[str, Any], weights: Mapping[str, Tensor]) -> nn.Module:
+def made(name: str, size: Mapping[str, Any], weights: Mapping[str, Tensor]) -> PlainNetwork:
     """A network of a named architecture with these weights.
 
     Raises:
         ValueError, TypeError, RuntimeError: there is no such architecture, or the weights do not fit the size.
     """
-    network: nn.Module
     if name == "legal-orders":
         shape = Shape(**size)
         needed = shape.width * (1 + shape.choices) + shape.hidden * shape.inputs
@@ -95,6 +90,6 @@ def as_mlp(modules: list[nn.Module]) -> MLP | None:
         return None
     units = [int(linear[0].in_features), *(int(module.out_features) for module in linear)]  # type: ignore[arg-type]
     network = MLP(Layers(units, kinds[between.pop()] if between else "tanh"))
-    for mine, given in zip(network.layers[::2], linear, strict=True):
+    for mine, given in zip([*network.layers][::2], linear, strict=True):
         mine.load_state_dict(given.state_dict())
     return network
