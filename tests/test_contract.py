@@ -219,6 +219,7 @@ RULES = {
     "overmilitarise": [{"overmilitarise": True}],
     "retreat_welfare": [{"retreat_welfare": True}],
     "build_and_disband": [{"build_and_disband": True}],
+    "adjudication": [{"adjudication": "package"}],
     "mediator": [{"mediator": True}, {"mediator": True, "press": "tokens"}],
 }
 
