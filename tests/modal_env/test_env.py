@@ -11,7 +11,7 @@ import modal_env
 from modal_env.envs import aec as env_page
 from modal_env.envs.setting import make_setting
 from modal_env.errors import FormulaError, GameError, ProgramActionError
-from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import parse
 
 CB, DB, FB, PB = range(4)
@@ -36,25 +36,6 @@ def tokens(env, text):
 
 
 # What is paid.
-
-
-@pytest.mark.parametrize(
-    ("pair", "paid"),
-    [
-        ((FB, FB), (1.99, 1.99)),
-        ((CB, DB), (0.0, 3.0)),
-        ((PB, CB), (2.98, 0.0)),
-        ((PB, FB), (1.98, 1.99)),
-        ((DB, PB), (1.0, 0.98)),
-    ],
-)
-def test_payoffs_of_the_post(pair, paid):
-    assert play(modal_env.make(), *pair) == list(paid)
-    texts = [POST[number].text for number in pair]
-    assert play(modal_env.make(actions="formula"), *texts) == list(paid)
-    env = modal_env.make(actions="tokens")
-    written = [env.unwrapped.contest.mode.vocabulary.encode(POST[number]) for number in pair]
-    assert play(env, *written[0], *written[1]) == list(paid)
 
 
 @pytest.mark.parametrize("cost", ["depth", "size", "opponent", "sum", "worlds"])
