@@ -23,6 +23,7 @@ from agents.runtime.files import reason, shown
 from modal_env.envs.aec import ModalCombatEnv
 from modal_env.envs.parallel import ParallelModalCombatEnv
 from training.errors import TrainingError
+from training.registration import register
 from welfare_env.envs.aec import DiplomacyEnv
 from welfare_env.envs.parallel import ParallelDiplomacyEnv
 
@@ -70,6 +71,7 @@ def _made(config: Mapping[str, Any]) -> Any:
     """The environment of a configuration of RLlib."""
     from ray.tune.registry import ENV_CREATOR, _global_registry
 
+    register()  # Ray forgets names when it is shut down
     name = config["env"]
     if callable(name):
         return name(config["env_config"])

@@ -75,13 +75,19 @@ def train(
 def make_config(config: TrainConfig) -> PPOConfig:
     """RLlib's configuration of a training: ``make_config(config).build_algo()`` is RLlib's own loop on our runner.
 
-    For a custom loss give your own class to ``.learners(learner_class=...)``.
+    With ``workers=0`` and one network its iterations are those of `train`, up to rounding; with workers each of them plays
+    `games` games. Checkpoints and held-out reports are RLlib's. For a custom loss give a subclass of
+    `training.board.learner.PPOLearner` to ``.learners(learner_class=...)``.
 
     Raises:
         UnknownMapError, MapFormatError: no such map.
-        TrainingError: seats that the map does not have.
+        TrainingError: seats that the map does not have, or an option of which only `train` takes care.
     """
     from training.board import ppo
+
+    only = {"curriculum": "", "league_share": 0, "imitate": None, "start": None}
+    if odd := [name for name, without in only.items() if getattr(config, name) != without]:
+        raise TrainingError(f"{', '.join(odd)}: RLlib's own loop has no such thing: use training.train(config)")
 
     return ppo.make_config(ppo.play_of(config), config)
 

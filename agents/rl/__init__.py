@@ -4,6 +4,8 @@
 - `network`: the network itself, plain torch; works on every map. `earlier_network`: for checkpoints of format 1.
 - `checkpoint`: weights as safetensors, and a JSON file that describes the games they fit.
 - `player`: `agents.make("rl:PATH")`.
+- `exported`: the same for networks of other trainers (`training.export`); `legal_orders`, `plain_networks`: those
+  networks.
 - `trained/`: the checkpoints that come with the package, by name.
 
 Training (`training`) wraps the same network for RLlib; playing needs torch and safetensors, but not Ray.

@@ -151,6 +151,25 @@ def test_rllibs_checkpoint_becomes_a_player(tmp_path, small_ray, monkeypatch):
         training.export(tmp_path / "checkpoint", tmp_path / "player", module="one")
 
 
+def test_rllibs_own_loop_ends_with_the_weights_of_train(tmp_path, small_ray):
+    """Up to rounding; also with step size and entropy weight that fall from one iteration to the next."""
+    config = config_of(tmp_path, horizon=2, held_out_every=0)
+    algorithm = training.make_config(replace(config, iterations=3)).build_algo()
+    for _ in range(3):
+        told = algorithm.train()
+    algorithm.stop()
+    assert told["env_runners"]["num_episodes"] == config.games
+    ours = checkpoint.load(train(replace(config, iterations=3))).weights
+    for name, weight in weights_of(algorithm, DEFAULT_MODULE_ID).items():
+        np.testing.assert_allclose(weight.numpy(), ours[name], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("only", [{"curriculum": "1"}, {"imitate": "hold"}])
+def test_what_rllibs_own_loop_cannot_do_is_refused(tmp_path, only):
+    with pytest.raises(training.TrainingError, match=next(iter(only))):
+        training.make_config(config_of(tmp_path, **only))
+
+
 def weights_of(algorithm: Any, name: str) -> dict[str, Any]:
     network = algorithm.get_module(name).unwrapped().network
     return {key: value.clone() for key, value in network.state_dict().items()}

@@ -16,6 +16,7 @@ import torch
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
+from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
@@ -61,6 +62,15 @@ class PPOLearner(PPOTorchLearner):
     targets), ``entropy`` (per order, in nats; ``word_entropy`` per word, if there are words), ``moved`` (share of
     orders and words outside the clipping range), ``kl`` (approximate, per order or word).
     """
+
+    def after_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:
+        """Set step size and entropy weight for the next iteration, by its number: RLlib gives the steps sampled."""
+        super().after_gradient_based_update(timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: self._weights_seq_no})
+
+    def begin_iteration(self, iteration: int) -> None:
+        """Set step size and entropy weight for an iteration, from 0; RLlib's own loop begins at 0 and counts on."""
+        self._weights_seq_no = iteration
+        self.after_gradient_based_update(timesteps={})
 
     def compute_gradients(self, loss_per_module: dict[str, Any], **kwargs: Any) -> dict[Any, Any]:
         """As RLlib's, but skips networks without data in the batch, for which RLlib fails."""

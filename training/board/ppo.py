@@ -22,7 +22,6 @@ from ray.rllib.core.learner import Learner
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
 from agents.rl import checkpoint
 from agents.rl.inputs import InputEncoder
@@ -52,6 +51,14 @@ class Progress:
     iteration: int
     logged: Mapping[str, float]
     games: tuple[GameResult, ...] = field(repr=False)
+
+
+class WholeGames(PPOConfig):
+    """PPO's configuration for `BatchedEnvRunner`: an iteration is one sample, however many steps its games have."""
+
+    @property
+    def total_train_batch_size(self) -> int:
+        return 1
 
 
 WarmStart = Callable[[str, str, int, int], None]  # stage, unit, units done, all units
@@ -86,7 +93,7 @@ def train(
     torch.set_num_threads(1)
     games, folder = play or play_of(config), config.folder
     configure = partial(make_config, config=config)
-    learner = configure(games).build_learner(spaces=_spaces(games))
+    learner: Any = configure(games).build_learner(spaces=_spaces(games))
     keeper = Keeper(learner, games, config, origin or {})
     standing = keeper.restore()
     write_config(folder, "board", config.to_dict())
@@ -120,7 +127,7 @@ def train(
 
 
 def _improve(
-    learner: Learner, config: TrainConfig, iteration: int, episodes: Sequence[SingleAgentEpisode]
+    learner: PPOLearner, config: TrainConfig, iteration: int, episodes: Sequence[SingleAgentEpisode]
 ) -> dict[str, float]:
     """Update each network on its episodes, and return the metrics to log.
 
@@ -129,7 +136,7 @@ def _improve(
     """
     logged: dict[str, float] = {}
     for module_id, mine in by_network(episodes).items():
-        _set_schedules(learner, iteration)
+        learner.begin_iteration(iteration)
         figures = learner.update(episodes=mine, num_epochs=config.epochs, minibatch_size=config.minibatch)
         logged |= _learned(figures[module_id], "" if module_id == DEFAULT_MODULE_ID else f"{module_id}/")
     return logged
@@ -194,7 +201,7 @@ def make_config(play: Play, config: TrainConfig) -> PPOConfig:
     falling = [[0, 1.0], [config.horizon, FALLS_TO]]  # iterations, share; constant afterwards
     entropy: Any = [[at, share * config.entropy] for at, share in falling]
     return (
-        PPOConfig()
+        WholeGames()
         .environment(env=None, env_config=play.to_dict(), disable_env_checking=True)
         .env_runners(env_runner_cls=BatchedEnvRunner, num_env_runners=config.workers)
         .learners(
@@ -215,6 +222,8 @@ def make_config(play: Play, config: TrainConfig) -> PPOConfig:
             grad_clip=1.0,
             num_epochs=config.epochs,
             minibatch_size=config.minibatch,
+            train_batch_size_per_learner=config.minibatch,  # no effect, but RLlib checks that it is no smaller
+            shuffle_batch_per_epoch=False,  # `Collate` shuffles
         )
         .debugging(seed=play.seed)
     )
@@ -229,11 +238,6 @@ def _spaces(play: Play) -> dict[str, Any]:
 def years_at(config: TrainConfig, iteration: int) -> int:
     """The length of an iteration's games."""
     return config.stages[min(iteration * len(config.stages) // config.horizon, len(config.stages) - 1)]
-
-
-def _set_schedules(learner: Learner, iteration: int) -> None:
-    """Set step size and entropy weight for an iteration."""
-    learner.after_gradient_based_update(timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: iteration})
 
 
 def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:
