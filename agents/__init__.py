@@ -26,7 +26,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``noisy:of=SPEC,error=0.1`` | another policy with an error in 10% of the phases |
 | ``punisher:t=N`` | on toy boards: disarms in year N and punishes deviators (paper, section 3.2) |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
-| ``rl:PATH`` | a trained network, from its folder (checkpoint or export): ``rl:runs/small``, ``rl:attacker,greedy=no`` |
+| ``rl:PATH`` | a trained network, from its checkpoint or export: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``human:`` | a person, asked in the terminal, or in the browser by ``welfare-env play``; docs/play.md |
 | ``import:MODULE.CLASS,k=3`` | your own player: a class of an importable module, made with these options |
 

@@ -75,8 +75,8 @@ def train(
 def make_config(config: TrainConfig) -> PPOConfig:
     """RLlib's configuration of a training: ``make_config(config).build_algo()`` is RLlib's own loop on our runner.
 
-    With ``workers=0`` and one network its iterations are those of `train`, up to rounding; with workers each of them plays
-    `games` games. Checkpoints and held-out reports are RLlib's. For a custom loss give a subclass of
+    With ``workers=0`` and one network its iterations are those of `train`, up to rounding; with workers each of them
+    plays `games` games. Checkpoints and held-out reports are RLlib's. For a custom loss give a subclass of
     `training.board.learner.PPOLearner` to ``.learners(learner_class=...)``.
 
     Raises:
