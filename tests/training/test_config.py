@@ -12,7 +12,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 
 from tests.training.small import SMALL
 from training import TrainConfig
-from training.board.ppo import _set_schedules, _spaces, make_config, play_of
+from training.board.ppo import _spaces, make_config, play_of
 from training.cli.commands import RESPONSE, SELF_PLAY
 from training.config import file_name
 from training.errors import TrainingError
@@ -141,6 +141,6 @@ def test_schedules_end_at_the_horizon() -> None:
     learner = make_config(play, config).build_learner(spaces=_spaces(play))
     rates = []
     for iteration in (0, 5, 10, 11, 1000):
-        _set_schedules(learner, iteration)
+        learner.begin_iteration(iteration)
         rates.append(learner.get_optimizer(DEFAULT_MODULE_ID).param_groups[0]["lr"])
     assert rates == pytest.approx([0.1, 0.055, 0.01, 0.01, 0.01])
