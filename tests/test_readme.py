@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import training
+
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ("README.md", "docs/players.md", "docs/results.md")
 BLOCKS = [block for page in RUN for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)]
@@ -76,6 +78,8 @@ def resolves(dotted):
     names = defined_in(module)
     if place == ROOT / "evaluation":  # its public names are imported on first use
         names |= defined_in(place / "public.py")
+    if place == ROOT / "training":
+        names |= set(training.__all__)
     return all(name in names for name in rest)
 
 
