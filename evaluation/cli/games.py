@@ -101,7 +101,7 @@ def messages(
     last: Annotated[int, typer.Option(min=0, help="Only this many most recent stored games; 0 for all.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Analyze messages: the public share, who wrote to whom, similarity, and kept promises."""
+    """Analyze messages: the public share, who wrote to whom, and kept promises."""
     with errors_in_one_line(RESTARTS):
         if chosen and last:
             raise EvaluationError("--last: only for all stored games: leave it out, or name no GAME")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +56,7 @@ def conduct(record: Mapping[str, Any], taken: Iterable[tuple[str, str]]) -> dict
     for power in powers:
         void = sum(len(phase["void"].get(power, ())) for phase in phases)
         void += facts.get("replies", {}).get(power, {}).get("refused_orders", 0)
+        kept, broken = judged[power, True], judged[power, False]
         models = facts.get("language_models", {}).get(power, ())
         found[power] = Conduct(
             sum(thief == power for thief, _ in thefts),
@@ -63,27 +64,24 @@ def conduct(record: Mapping[str, Any], taken: Iterable[tuple[str, str]]) -> dict
             void + sum(len(phase["orders"].get(power, ())) for phase in phases),
             void,
             sent[power],
-            *_counts(judged, power),
+            kept + broken + judged[power, None],
+            kept,
+            broken,
             sum(model["input_tokens"] + model["output_tokens"] for model in models),
             float(sum(math.nan if model["dollars"] is None else model["dollars"] for model in models)),
         )
     return found
 
 
-def _judged(record: Mapping[str, Any], messages: int) -> Counter[tuple[str, bool | None]] | None:
-    """(Sender, whether kept) -> number of promises; None if the map is unknown."""
+def _judged(record: Mapping[str, Any], messages: int) -> Mapping[tuple[str, bool | None], float]:
+    """(Sender, whether kept) -> number of promises; nan if the map is unknown."""
+    counts: dict[tuple[str, bool | None], float] = defaultdict(float)
     if not messages:
-        return Counter()
+        return counts
     try:
         board = load_board(record["map"])
     except (UnknownMapError, MapFormatError):
-        return None
-    return Counter((promise.sender, promise.is_kept) for promise in promises(record, board))
-
-
-def _counts(judged: Counter[tuple[str, bool | None]] | None, power: str) -> tuple[float, float, float]:
-    """Numbers of all, kept and broken promises of a power."""
-    if judged is None:
-        return math.nan, math.nan, math.nan
-    kept, broken = judged[power, True], judged[power, False]
-    return float(kept + broken + judged[power, None]), float(kept), float(broken)
+        return defaultdict(lambda: math.nan)
+    for promise in promises(record, board):
+        counts[promise.sender, promise.is_kept] += 1
+    return counts

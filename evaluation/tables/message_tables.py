@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +12,11 @@ from rich.table import Table
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.measures.intervals import mean_estimate, plain, share_estimate
-from evaluation.measures.promise_keeping import kept_promises
-from evaluation.messages.analysis import MessageAnalysis, analyze_messages
+from evaluation.messages.analysis import MessageAnalysis, analyze_messages, kept_promises
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
 from evaluation.tables.game_tables import BRACKETS, MEANING, add_row, cell, titled
 from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
-from welfare_env.game.press import GLOBAL
 
 CAPTION = (
     f"{MEANING}; public share: public messages of all games / all messages; definitions: the documentation's page "
@@ -113,25 +110,16 @@ def _(talk: ConditionMessages) -> list[Table]:
 
 
 def _messages_table(rows: Sequence[ConditionMessages]) -> Table:
-    numbers = (">games", ">messages per game", ">public share", ">similarity, own", ">similarity, others")
+    numbers = (">games", ">messages per game", ">public share")
     table = titled("Messages", CAPTION, ("players and rules", *numbers))
     for row in rows:
         games = list(row.games.values())
-        public = [sum(sent.get(GLOBAL, 0) for sent in game.matrix.values()) for game in games]
         values = (
-            _mean([float(game.messages) for game in games], 1),
-            cell(share_estimate(public, [game.messages for game in games], 0)),
-            _mean([game.similarity.own for game in games]),
-            _mean([game.similarity.others for game in games]),
+            cell(mean_estimate([float(game.messages) for game in games], 0), 1),
+            cell(share_estimate([game.public for game in games], [game.messages for game in games], 0)),
         )
         add_row(table, row.title, str(len(games)), *values)
     return table
-
-
-def _mean(values: Sequence[float], digits: int = 2) -> str:
-    """The mean over the games that have a value."""
-    known = [value for value in values if not math.isnan(value)]
-    return cell(mean_estimate(known, 0), digits) if known else "-"
 
 
 def _promises_table(rows: Sequence[ConditionMessages]) -> Table:

@@ -1,9 +1,7 @@
-"""Message analysis: what was said against what was ordered, who talks to whom, how alike."""
+"""Message analysis: what was said against what was ordered, who talks to whom."""
 
 import json
 import math
-import random
-from itertools import combinations
 
 import pytest
 
@@ -180,32 +178,6 @@ def test_who_talks_to_whom():
     found = analyze_messages(said(("FRANCE", "GLOBAL", "Hello"), *private))
     assert found.matrix == {"FRANCE": {"GLOBAL": 1, "ITALY": 2}, "ITALY": {"FRANCE": 1}}
     assert (found.messages, found.public_share) == (4, 0.25)
-
-
-def cosine(one, other):
-    words = sorted(set(one.split()) | set(other.split()))
-    a, b = ([text.split().count(word) for word in words] for text in (one, other))
-    return sum(x * y for x, y in zip(a, b, strict=True)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
-
-
-def test_similarity_is_the_mean_cosine_of_all_pairs():
-    rng = random.Random(0)  # noqa: S311
-    texts = [" ".join(rng.choices(["peace", "war", "hold", "move", "you", "me"], k=5)) for _ in range(12)]
-    senders = [rng.choice(["FRANCE", "ITALY", "TURKEY"]) for _ in texts]
-    record = said(*[(sender, "GLOBAL", text) for sender, text in zip(senders, texts, strict=True)])
-    pairs = {True: [], False: []}
-    for i, j in combinations(range(len(texts)), 2):
-        pairs[senders[i] == senders[j]].append(cosine(texts[i], texts[j]))
-    found = analyze_messages(record).similarity
-    assert found.own == pytest.approx(sum(pairs[True]) / len(pairs[True]))
-    assert found.others == pytest.approx(sum(pairs[False]) / len(pairs[False]))
-
-
-def test_similarity_at_its_ends():
-    same = analyze_messages(said(("FRANCE", "ITALY", "Peace now"), ("ITALY", "FRANCE", "now, PEACE"))).similarity
-    other = analyze_messages(said(("FRANCE", "ITALY", "Peace"), ("ITALY", "FRANCE", "War"))).similarity
-    assert (same.others, other.others) == (pytest.approx(1.0), 0.0)
-    assert math.isnan(same.own)
 
 
 def test_doves_promise_and_keep_their_word():
