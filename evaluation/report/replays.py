@@ -1,4 +1,4 @@
-"""Annotations of a replay: policies, promises, private reasoning, stages of exploiters, measures.
+"""Annotations of a replay: policies, promises, private reasoning, measures.
 
 They are read from the game's record, which is not trusted: policies named in it are never created, and all texts are
 passed on as plain text.
@@ -7,29 +7,20 @@ passed on as plain text.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agents import ExploiterPolicy, HoldPolicy
-from agents.specs import Spec, read
 from evaluation.measures.metrics import measure
 from evaluation.messages.analysis import analyze_messages
 from evaluation.messages.promises import Promise
 from evaluation.report.policy_names import game_title, policy_names
-from welfare_env import Game, RecordError, UnknownAgentError, View
+from welfare_env import Game, RecordError
 from welfare_env.game.press import GLOBAL
 from welfare_env.render.palette import power_names
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import attacks
 
-STAGES = {
-    "nice": "plays nice",
-    "attack": "attacks from now on",
-    "collect": "stops attacking and collects points",
-}
-EXPLOITERS: dict[str, dict[str, Any]] = {"exploiter": {}, "pact": {"units": None}}  # name -> thresholds by default
 EXPLANATIONS = {
     "Root Nash welfare": "The geometric mean of all powers' welfare points a year; 0 if a power has no points.",
     "Root Nash welfare of the others": "The geometric mean over the powers that do not deviate.",
@@ -41,7 +32,6 @@ EXPLANATIONS = {
     "Promises kept": "Promises in messages that the sender's orders kept, of those that could be judged.",
 }
 LONGEST_TITLE = 120
-A_FEW = 3  # guessed deviators have fewer than one in this many seats
 
 
 def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = None) -> Annotations:
@@ -61,8 +51,7 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
         players = _players(game, facts.get("players", imported.get("players", {})))
         short = policy_names(players.values())
         names = {power: short[policy] for power, policy in players.items()}
-        recorded = _recorded_deviators(facts)
-        deviators = _minority(_players(game, facts.get("players", {}))) if recorded is None else recorded
+        deviators = tuple(facts.get("deviators", facts.get("coalition") or ()))
         found = analyze_messages(record, map_name).promises
         return Annotations(
             title=_short(game_title(names, power_names(game.powers))) if players else "",
@@ -74,7 +63,7 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
                 *_reasoning(facts.get("language_models", {})),
                 *_imported_reasoning(imported.get("reasoning", ())),
             ],
-            events=[*_stages(game, players, names), *_broken(found), *_stabs(record["phases"], found)],
+            events=[*_broken(found), *_stabs(record["phases"], found)],
             measures=dict(_measures(record, deviators, found)),
             explanations=EXPLANATIONS,
         )
@@ -100,26 +89,6 @@ def _players(game: Game, recorded: Mapping[str, Any]) -> dict[str, str]:
 
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
-
-
-def _recorded_deviators(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The deviators according to the record: of a witness, or a coordinated coalition; None if it does not say."""
-    recorded = facts.get("deviators")
-    if recorded is None:
-        recorded = facts.get("coalition") or None
-    return None if recorded is None else tuple(recorded)
-
-
-def _minority(players: Mapping[str, str]) -> tuple[str, ...]:
-    """A guess of the deviators from the policies: those with the rarer of two policies.
-
-    () unless there are exactly two policies, and the rarer one has fewer than a third of the seats (two of seven, but
-    not three).
-    """
-    counts = Counter(players.values()).most_common()
-    if len(counts) != 2 or A_FEW * counts[1][1] >= len(players):
-        return ()
-    return tuple(power for power, policy in players.items() if policy == counts[1][0])
 
 
 def _marked(promise: Promise) -> MarkedPromise:
@@ -162,34 +131,6 @@ def _stabs(phases: Sequence[Mapping[str, Any]], found: Iterable[Promise]) -> Ite
         if pair not in seen and promised & broken:
             yield Event(attack.phase, "stab" if seen else "first stab", f"{pair[0]} stabs {pair[1]}: {attack.order}")
             seen.add(pair)
-
-
-def _stages(game: Game, players: Mapping[str, str], names: Mapping[str, str]) -> Iterator[Event]:
-    """The phases in which exploiters enter a new stage."""
-    for power, text in players.items():
-        exploiter = _exploiter(text)
-        if exploiter is None:
-            continue
-        exploiter.reset(power)
-        for record in game.history:
-            before, exploiter.stage = exploiter.stage, exploiter.next_stage(View(record.position, power))
-            if exploiter.stage is not before:
-                yield Event(record.phase, "stage", f"{power} {STAGES[exploiter.stage.value]} ({names[power]})")
-
-
-def _exploiter(text: str) -> ExploiterPolicy | None:
-    """An exploiter with the thresholds of a spec, but placeholder parts; None for other policies.
-
-    A spec in a record is not trusted: creating its policy could run arbitrary code, so it is only read.
-    """
-    try:
-        spec = read(text)
-    except UnknownAgentError:
-        return None
-    if spec.name not in EXPLOITERS:
-        return None
-    thresholds = {key: value for key, value in spec.options.items() if not isinstance(value, Spec)}
-    return ExploiterPolicy(HoldPolicy(), HoldPolicy(), **EXPLOITERS[spec.name] | thresholds)
 
 
 def _measures(

@@ -1,4 +1,4 @@
-"""The command `replay`, and what evaluation adds to a replay: promises, reasoning, stages of exploiters, measures."""
+"""The command `replay`, and what evaluation adds to a replay: promises, reasoning, measures."""
 
 import json
 import re
@@ -7,7 +7,6 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-import agents
 import evaluation
 import welfare_env
 from evaluation.cli.commands import app
@@ -110,7 +109,7 @@ class TestCommand:
 
 class TestPlayers:
     def test_who_plays_and_who_deviates(self, robbed):
-        told = annotated(robbed)
+        told = annotations_of(Game.from_record(robbed), robbed["welfare_env"] | {"deviators": ["FRANCE"]})
         assert (told.players["FRANCE"], told.players["ITALY"], told.deviators) == (EXPLOITER, "prosocial", ("FRANCE",))
         assert told.title == "Prosocial, with France as Exploiter"
 
@@ -133,70 +132,10 @@ class TestPlayers:
         facts = robbed["welfare_env"] | {"deviators": [], "coalition": ["ITALY"]}
         assert annotations_of(Game.from_record(robbed), facts).deviators == ()
 
-    @pytest.mark.parametrize(
-        ("others", "marked"),
-        [
-            ({"FRANCE": "dumbbot"}, ("FRANCE",)),
-            ({"FRANCE": "dumbbot", "ITALY": "dumbbot"}, ("FRANCE", "ITALY")),
-            (dict.fromkeys(POWERS[:3], "dumbbot"), ()),
-            ({"FRANCE": "dumbbot", "ITALY": "hold"}, ()),
-        ],
-    )
-    def test_who_deviates_is_guessed_where_it_is_plain_only(self, others, marked, robbed):
-        facts = robbed["welfare_env"] | {"players": dict.fromkeys(POWERS, "dove") | others}
-        assert annotations_of(Game.from_record(robbed), facts).deviators == marked
-
     def test_a_game_by_hand_has_no_players(self):
         told = annotated(Game(rules=RULES).record())
         assert (told.title, told.players, told.deviators) == ("", {}, ())
 
-
-class TestStages:
-    def test_stages_are_those_that_were_played(self):
-        env, policies = welfare_env.make(rules=Rules(years=6, press=None)), {}
-        for power in POWERS:
-            policies[power] = agents.make(f"{EXPLOITER},years=2" if power == "FRANCE" else "dove")
-            policies[power].reset(power, seed=1)
-        env.reset(seed=1)
-        seen = {}
-        for agent in env.agent_iter():
-            observation, _, terminated, truncated, info = env.last()
-            phase = env.unwrapped.game.phase
-            env.step(None if terminated or truncated else policies[agent].act(observation, info))
-            if agent == "FRANCE" and phase != "COMPLETED":
-                seen.setdefault(policies[agent].stage.value, phase)
-        record = env.unwrapped.game.record()
-        record["welfare_env"]["players"] = dict.fromkeys(POWERS, "dove") | {"FRANCE": f"{EXPLOITER},years=2"}
-        stages = [(event.phase, event.text) for event in annotated(record).events if event.kind == "stage"]
-        assert stages[0][0] == seen["attack"]
-        assert stages[1][0] <= seen["collect"]  # a unit less exploiter is not asked in every phase
-        assert "FRANCE attacks from now on" in stages[0][1]
-
-    def test_only_its_own_thresholds_count(self):
-        inner = "exploiter:nice=dove,attack=random,years=1"
-        record = played(Rules(years=6, press=None), "hold", FRANCE=f"exploiter:nice=({inner}),attack=dumbbot,years=4")
-        first = next(event for event in annotated(record).events if event.kind == "stage")
-        assert first.phase == "W1904A"
-
-    @pytest.mark.parametrize(
-        ("options", "phases"),
-        [
-            ("units=never,years=4,last_years=0", ["W1904A"]),
-            ("units=99,years=000000004", ["W1901A"]),
-            ("units=99,patience=3", []),
-        ],
-    )
-    def test_options_are_read_as_the_policy_reads_them(self, options, phases):
-        record = played(Rules(years=6, press=None), "hold")
-        for text in ("exploiter:nice=dove,attack=random,{}", "(exploiter:attack=(dove:share=1),nice=hold,{})"):
-            record["welfare_env"]["players"]["FRANCE"] = text.format(options)
-            found = [e.phase for e in annotated(record).events if e.kind == "stage" and "attacks" in e.text]
-            assert found == phases
-
-    def test_a_pact_attacks_by_its_date_alone(self):
-        record = played(Rules(years=6, press=None), "prosocial")
-        record["welfare_env"]["players"]["FRANCE"] = "pact:years=4"
-        assert next(e.phase for e in annotated(record).events if e.kind == "stage") == "W1904A"
 
     @pytest.mark.parametrize(
         "text", ["exploiter", "exploiter:", "exploiter:years=x)(", "exploiter:years=" + "9" * 5000]

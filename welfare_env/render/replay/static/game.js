@@ -36,7 +36,6 @@ PHASES.forEach((phase, number) => {
 const EVENT_KINDS = [
   { name: "loss", told: "center stolen, power gone", shape: "M-5-5h10v10h-10z", kinds: ["stolen", "eliminated"] },
   { name: "attack", told: "attack, broken promise", shape: "M0-6l6 11h-12z", kinds: ["first attack", "attack", "first stab", "stab", "promise broken"] },
-  { name: "stage", told: "new stage of a player", shape: "M0-6.5l6.5 6.5-6.5 6.5-6.5-6.5z", kinds: ["stage"] },
   { name: "peace", told: "disarmament", shape: "M-5 0a5 5 0 1 1 10 0a5 5 0 1 1-10 0z", kinds: ["disarmament"] },
   { name: "other", told: "other event", shape: "M-5-1.5h10v3h-10z", kinds: [] },
 ];
