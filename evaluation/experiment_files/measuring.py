@@ -17,7 +17,8 @@ from evaluation.experiments.self_play import SelfPlayResult, run_self_play
 from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
-from evaluation.messages.analysis import analyze_messages, kept_promises
+from evaluation.measures.promise_keeping import kept_promises
+from evaluation.messages.analysis import analyze_messages
 from evaluation.play.playing import Record
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting

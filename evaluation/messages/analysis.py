@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from rich.text import Text
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
-from evaluation.measures.intervals import Estimate, Seed, share_estimate
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import GLOBAL
@@ -144,9 +143,3 @@ def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
             f"the record is damaged, or not a saved game: {type(error).__name__}: {error!s:.200}"
         ) from error
     return MessageAnalysis(matrix, found)
-
-
-def kept_promises(games: Iterable[MessageAnalysis], rng: Seed, kind: Kind | None = None) -> Estimate:
-    """Kept / judged promises over all games, so that every promise has the same weight."""
-    counts = [(game.kept(kind), game.kept(kind) + game.broken(kind)) for game in games]
-    return share_estimate([kept for kept, _ in counts], [judged for _, judged in counts], rng)
