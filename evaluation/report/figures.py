@@ -44,8 +44,13 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     wished = study["figures"][number]
     kinds = {"points": _points, "lines": _lines, "years": _years, "scatter": _scatter}
     panels = wished["y"]
-    rows, columns = panel_grid(len(panels))
-    figure = empty_figure((max(7.2, 4.6 * columns), 4.6 * rows))
+    columns = len(panels) if len(panels) <= ABREAST else 2
+    rows = -(-len(panels) // columns)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise EvaluationError(f"figures need {install_extra('plot')}") from error
+    figure = Figure(figsize=(max(7.2, 4.6 * columns), 4.6 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for unused in axes[len(panels) :]:
         unused.set_axis_off()
@@ -59,25 +64,6 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
         columns = min(3 if max(map(len, labels)) < 40 else 2, len(labels))
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     return figure
-
-
-def empty_figure(size: tuple[float, float]) -> Figure:
-    """A figure of this size in inches.
-
-    Raises:
-        EvaluationError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise EvaluationError(f"figures need {install_extra('plot')}") from error
-    return Figure(figsize=size, layout="constrained")
-
-
-def panel_grid(panels: int) -> tuple[int, int]:
-    """Rows and columns of the panels of a figure."""
-    columns = panels if panels <= ABREAST else 2
-    return -(-panels // columns), columns
 
 
 NO_DATE = {
@@ -126,13 +112,10 @@ def _differing(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Seq
 
 
 def _varied(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
+    """Coalitions and swept values of a condition, except those shown on an axis: "message rounds=3"."""
     parts = [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
-    return parts + swept_words(condition, axes)
-
-
-def swept_words(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
-    """The swept values of a condition, except those shown on an axis: "message rounds=3"."""
-    return [f"{name.replace('_', ' ')}={value}" for name, value in condition["swept"].items() if name not in axes]
+    swept = [(name.replace("_", " "), value) for name, value in condition["swept"].items() if name not in axes]
+    return parts + [f"{name}={value}" for name, value in swept]
 
 
 def profile_label(profile: str) -> str:
@@ -278,23 +261,22 @@ def _bar(point: Point) -> dict[str, Any]:
 def _bars(points: Sequence[Point]) -> list[list[float]]:
     """[2, points] lengths of the error bars below and above, as for matplotlib.
 
-    Without an interval, the bar is the range over games; there is no bar if all games are equal.
+    Without an interval, the bar is the range over games.
     """
     down, up = [], []
     for point in points:
-        games = range_of(point)
-        has_interval = None not in (point["value"], point["low"], point["high"])
-        low, high = (point["low"], point["high"]) if has_interval else games or (None, None)
-        is_alike = games is not None and games[0] == games[1] and (low is None or high is None)
-        down.append(0.0 if low is None or is_alike else max(0.0, point["value"] - low))
-        up.append(0.0 if high is None or is_alike else max(0.0, high - point["value"]))
+        low, high = _ends(point)
+        down.append(0.0 if low is None else max(0.0, point["value"] - low))
+        up.append(0.0 if high is None else max(0.0, high - point["value"]))
     return [down, up]
 
 
-def range_of(point: Point) -> tuple[float, float] | None:
-    """The smallest and largest value over games; None if there are fewer than two."""
-    values = [value for value in point.get("per_game", ()) if value is not None]
-    return (min(values), max(values)) if point["value"] is not None and len(values) > 1 else None
+def _ends(point: Point) -> tuple[float | None, float | None]:
+    """The interval of an estimate, or the smallest and largest value over games; None if there is neither."""
+    if None in (point["value"], point["low"], point["high"]):
+        values = [value for value in point.get("per_game", ()) if value is not None]
+        return (min(values), max(values)) if point["value"] is not None and values else (None, None)
+    return point["low"], point["high"]
 
 
 def _numbers(points: Any, part: str) -> list[float]:

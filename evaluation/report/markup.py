@@ -9,35 +9,31 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-COLORS = """
+STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
 @media (prefers-color-scheme: dark) { :root { --page: #121212; --ink: #e6e6e6; --faint: #b0b0b0; } }
 a { color: LinkText; }
-"""
-STYLE = f"""{COLORS}body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
-  background: var(--page); color: var(--ink); }}
-h1, h2, h3, p {{ overflow-wrap: anywhere; }} h1 {{ line-height: 1.2; }} h2 {{ margin-top: 2.2rem; }}
-table {{ border-collapse: collapse; font-size: .9rem; }} figcaption, .note, small {{ color: var(--faint); }}
-figcaption, .note {{ font-size: .9rem; }} small {{ display: block; }}
-th, td {{ padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }}
-tbody th {{ font-weight: inherit; }} td {{ white-space: nowrap; }}
-.words {{ text-align: left; white-space: normal; overflow-wrap: break-word; max-width: 24rem; }}
-thead th {{ border-bottom: 2px solid var(--line); vertical-align: bottom; min-width: 4.5rem; }}
-thead th.words {{ min-width: 8rem; }}
-th:first-child, td:first-child {{ text-align: left; position: sticky; left: 0; background: var(--page);
-  max-width: 40vw; overflow-wrap: break-word; white-space: normal; }}
-.wide {{ overflow-x: auto; margin: .4rem 0 .8rem; scrollbar-color: #888 var(--soft);
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
+  background: var(--page); color: var(--ink); }
+h1, h2, h3, p { overflow-wrap: anywhere; } h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
+table { border-collapse: collapse; font-size: .9rem; } figcaption, .note, small { color: var(--faint); }
+figcaption, .note { font-size: .9rem; } small { display: block; }
+th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
+tbody th { font-weight: inherit; } td { white-space: nowrap; }
+.words { text-align: left; white-space: normal; overflow-wrap: break-word; max-width: 24rem; }
+thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; min-width: 4.5rem; }
+thead th.words { min-width: 8rem; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--page);
+  max-width: 40vw; overflow-wrap: break-word; white-space: normal; }
+.wide { overflow-x: auto; margin: .4rem 0 .8rem; scrollbar-color: #888 var(--soft);
   background: linear-gradient(to left, var(--page) 40%, transparent) right / 3rem 100% no-repeat local,
-    linear-gradient(to left, #888a, transparent) right / 1.2rem 100% no-repeat scroll; }}
-.wide:focus-visible {{ outline: 2px solid; outline-offset: 2px; }}
-@media print {{ .wide {{ overflow: visible; }} }}
-figure {{ margin: 1rem 0; }} figure svg {{ display: block; max-width: 100%; min-width: 30rem; height: auto; }}
-@media (max-width: 700px) {{ figure svg {{ max-width: none; min-width: 0; width: auto;
-  height: calc(22rem * var(--rows, 1)); }} }}
-code, pre {{ background: var(--soft); padding: .1rem .3rem; }}
-pre {{ padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
+    linear-gradient(to left, #888a, transparent) right / 1.2rem 100% no-repeat scroll; }
+.wide:focus-visible { outline: 2px solid; outline-offset: 2px; }
+@media print { .wide { overflow: visible; } }
+figure { margin: 1rem 0; } figure svg { display: block; max-width: 100%; min-width: 30rem; height: auto; }
+code, pre { background: var(--soft); padding: .1rem .3rem; }
+pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
-NO_ICON = '<link rel="icon" href="data:,">'
 
 
 def whole_page(title: str, parts: Iterable[str]) -> str:
@@ -46,7 +42,7 @@ def whole_page(title: str, parts: Iterable[str]) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"{NO_ICON}<style>{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n"
+        f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n'
     )
 
 
@@ -55,17 +51,9 @@ def paragraph(text: str, note: bool = False) -> str:
     return f"<p{' class=note' if note else ''}>{escape(text)}</p>"
 
 
-def origin(command: str, about: Sequence[str]) -> list[str]:
-    """The last section of a report: the command ("" for none) and sentences, the last one as a note."""
-    *sentences, note = about
-    made = f"<pre>{escape(command)}</pre>" if command else ""
-    return ["<h2>Method</h2>", made, *map(paragraph, sentences), paragraph(note, note=True)]
-
-
-def framed(svg: str, title: str, caption: str, rows: int = 0) -> str:
-    """A drawing with its caption; scrolls horizontally on narrow screens, where `rows` of panels set its height."""
-    height = f' style="--rows: {rows}"' if rows else ""
-    return f"<figure{height}>{scrolling(svg, title)}<figcaption>{escape(caption)}</figcaption></figure>"
+def framed(svg: str, title: str, caption: str) -> str:
+    """A drawing with its caption; scrolls horizontally on narrow screens."""
+    return f"<figure>{scrolling(svg, title)}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def scrolling(content: str, title: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 import welfare_env
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.report.figures import MADE_UP, as_svg, figures_of, full_label, panel_grid
-from evaluation.report.markup import framed, html_table, origin, paragraph, scrolling, whole_page
-from evaluation.report.provenance import ABOUT, HEAD, provenance_rows
+from evaluation.measures.lm_usage import answering, share_of_schema, share_repaired
+from evaluation.report.figures import MADE_UP, as_svg, figures_of, full_label
+from evaluation.report.markup import framed, html_table, paragraph, scrolling, whole_page
 from evaluation.tables.game_tables import BRACKETS
 from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
@@ -20,6 +20,12 @@ from evaluation.tables.rules_text import games_sentence, option_sentences, rules
 MADE = (
     f"welfare-env {welfare_env.__version__}; the same command gives the same numbers. Intervals are 95% (see the page "
     '"Measures" of the documentation). results.json has the full results, such as the gain of every attack.'
+)
+ANSWERED = ["condition", "measure", "answered by", "requests", "failed", "match the schema", "repaired"]
+ABOUT = (
+    "Model names reported by the servers, with the number of replies; share of replies that match the schema that was "
+    "sent; share of replies that were invalid JSON but could be repaired. All seats of language models, including "
+    "deviators."
 )
 EXACT = ("exact_gain",)
 OF_MODELS = ("kept_promises", "tokens_per_game", "dollars_per_game")
@@ -40,7 +46,7 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
     Raises:
         EvaluationError: the experiment has figures, and matplotlib is not installed.
     """
-    answered = provenance_rows(study)
+    answered = answer_rows(study)
     parts = [
         f"<h1>{escape(study['title'])}</h1>",
         paragraph(study["question"]) if study["question"] else "",
@@ -49,10 +55,13 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
         *_figures(study),
         "<h2>Numbers</h2>",
         html_table(*table_cells(study), f"Means {BRACKETS}."),
-        "<h3>Language models</h3>" + html_table(HEAD, answered, ABOUT) if answered else "",
+        "<h3>Language models</h3>" + html_table(ANSWERED, answered, ABOUT) if answered else "",
         _published(study),
         _replays(study),
-        *origin(command, (" ".join([rules_sentence(study), games_sentence(study), *option_sentences(study)]), MADE)),
+        "<h2>Method</h2>",
+        f"<pre>{escape(command)}</pre>" if command else "",
+        paragraph(" ".join([rules_sentence(study), games_sentence(study), *option_sentences(study)])),
+        paragraph(MADE, note=True),
     ]
     return whole_page(study["title"], parts)
 
@@ -119,6 +128,24 @@ def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return head + ["version"] * study["leaderboard"], rows
 
 
+def answer_rows(study: Mapping[str, Any]) -> list[list[str]]:
+    """One row per condition and measure in which language models played, with the columns `ANSWERED`."""
+    return [
+        [
+            full_label(condition),
+            cell["measure"],
+            answering(used.get("answered_by", {})),
+            f"{used['calls']:,}",
+            f"{used['failed']:,}",
+            share_of_schema(used.get("obeyed", 0), used.get("with_schema", 0)),
+            share_repaired(used["losses"].get("repaired", 0), used["calls"] - used["failed"]),
+        ]
+        for condition in study["conditions"]
+        for cell in condition["cells"]
+        if (used := cell["result"].get("language_models"))
+    ]
+
+
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table with escaped cells."""
     lines = [" | ".join(re.sub(r"([\\`*_<>|#~&$\[\]])", r"\\\1", cell) for cell in cells) for cells in (head, *rows)]
@@ -129,9 +156,8 @@ def _figures(study: Mapping[str, Any]) -> Iterator[str]:
     count = study["games"]
     shown = "95% intervals" if count >= FEWEST_GAMES else "their range"
     measured = f"Means over {count} games, with {shown}" if count > 1 else "One game per condition"
-    for (title, figure), wished in zip(figures_of(study), study["figures"], strict=True):
-        rows, _ = panel_grid(len(wished["y"]))
-        yield framed(as_svg(figure, title), title, f"{title}. {measured}.", rows)
+    for title, figure in figures_of(study):
+        yield framed(as_svg(figure, title), title, f"{title}. {measured}.")
 
 
 def _published(study: Mapping[str, Any]) -> str:

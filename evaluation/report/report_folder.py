@@ -18,8 +18,7 @@ from evaluation.experiment_files.experiment import ExperimentResult
 from evaluation.experiment_files.measuring import Measurement
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
-from evaluation.report.page import markdown_table, report_page, table_cells
-from evaluation.report.provenance import ABOUT, HEAD, provenance_rows
+from evaluation.report.page import ABOUT, ANSWERED, answer_rows, markdown_table, report_page, table_cells
 from evaluation.report.replays import write_replay
 from evaluation.tables.game_tables import BRACKETS
 from evaluation.tables.rules_text import games_sentence, rules_sentence
@@ -96,8 +95,8 @@ def leaderboard(study: Mapping[str, Any]) -> str:
     """A leaderboard as a Markdown page."""
     tried = ", ".join(f"`{deviator}`" for deviator in study["deviators"])
     deviators = f" Deviators: {tried}." if tried else ""
-    asked = provenance_rows(study)
-    answered = f"\n## Language models\n\n{markdown_table(HEAD, asked)}\n{ABOUT}\n" if asked else ""
+    asked = answer_rows(study)
+    answered = f"\n## Language models\n\n{markdown_table(ANSWERED, asked)}\n{ABOUT}\n" if asked else ""
     return (
         f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
         f"Means {BRACKETS}. {games_sentence(study)} {rules_sentence(study)}{deviators} [report.html]({PAGE}) has "
