@@ -39,53 +39,50 @@ class TranscriptRequest:
 
     Attributes:
         player, policy, part: the player, the spec of its policy, and "profile" or "deviator".
-        where: "kind", "phase" and "round", as `agents.lm.player.transcript.KeptQuestion.where`.
-        model: the name of the model.
-        answered_by: the model name reported by the server; "" if unknown.
+        question: the request as the record has it.
+        outcome: the reply or error.
         form: remarks on the reply's format: "of its schema", "not of its schema", "repaired"; () for none.
         system, user: the prompt.
-        new, same: the part of the prompt that differs from the player's previous prompt of this kind, and the number of
-            identical characters before it.
-        schema: the schema of the reply.
+        same: the number of characters of the prompt that are those of the player's previous prompt of this kind.
         reply: the reply or error; without private texts, only orders and messages, or the kind of error.
         thinking: hidden thinking, if private texts are included.
-        ending: "stop", "length" ..., or "failed" with the kind of fault.
-        reported: usage, attempts and faults, as in the record.
-        cost: usage and faults in words.
-        is_kept: whether prompt and reply are in the record (very long ones are not).
     """
 
     player: str
     policy: str
     part: str
-    where: Mapping[str, Any]
-    model: str
-    answered_by: str
+    question: KeptQuestion
+    outcome: Reply | ModelError
     form: tuple[str, ...]
     system: str
     user: str
-    new: str
     same: int
-    schema: Mapping[str, Any] | None
     reply: str
     thinking: str
-    ending: str
-    reported: Mapping[str, Any]
-    cost: str
-    is_kept: bool
+
+    @property
+    def answered_by(self) -> str:
+        """The model name reported by the server; "" if unknown."""
+        return self.outcome.model if isinstance(self.outcome, Reply) else ""
+
+    @property
+    def ending(self) -> str:
+        """ "stop", "length" ..., or "failed" with the kind of fault."""
+        return self.outcome.finish if isinstance(self.outcome, Reply) else f"failed: {self.outcome.kind}"
 
     @property
     def told(self) -> str:
         """The answering model, the format and the cost of the reply, in words."""
         by = [f"answered by {self.answered_by}"] if self.answered_by else []
-        return ", ".join([*by, *self.form, self.cost])
+        return ", ".join([*by, *self.form, _cost(self.outcome)])
 
     @property
     def title(self) -> str:
         """ "S1901M, round 1, FRANCE: turn"."""
-        place = [str(self.where["phase"])] if "phase" in self.where else []
-        place += [f"round {self.where['round']}"] if self.where.get("round") else []
-        return ", ".join([*place, self.player]) + f": {_KINDS.get(self.where['kind'], self.where['kind'])}"
+        where = self.question.where
+        place = [str(where["phase"])] if "phase" in where else []
+        place += [f"round {where['round']}"] if where.get("round") else []
+        return ", ".join([*place, self.player]) + f": {_KINDS.get(where['kind'], where['kind'])}"
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ def transcript_of(record: Mapping[str, Any], private: bool = False, players: Seq
             for model in models[player]
             for asked in _asked(player, facts, parts, model["transcript"], private)
         ]
-        found.sort(key=lambda asked: _moment(asked.where, phases))  # stable: players in the record's order
+        found.sort(key=lambda asked: _moment(asked.question.where, phases))  # stable: players in the record's order
         title = f"{seats(facts['players'])}; {played(facts | {'map': record['map']})}"
         usage = tuple(_usage_lines(usage_by_seat([(record, parts)])))
         return GameTranscript(title, tuple(found), usage, private)
@@ -168,34 +165,22 @@ def _asked(
     player: str, facts: Mapping[str, Any], parts: Mapping[str, str], entries: Any, private: bool
 ) -> Iterator[TranscriptRequest]:
     for question in questions(entries):
-        reply = _read(question.reply)
+        reply = read_outcome({name: value for name, value in question.reply.items() if name != "cut"})
         blocks = [_shown(block, private) for block in (*question.system, *question.user)]
         mark = len(question.system)
-        same = "".join(blocks[: question.same])
         yield TranscriptRequest(
             player=player,
             policy=facts["players"][player],
             part=parts[player],
-            where=question.where,
-            model=question.model,
-            answered_by=reply.model if isinstance(reply, Reply) else "",
+            question=question,
+            outcome=reply,
             form=_form(reply, question),
             system="".join(blocks[:mark]),
             user="".join(blocks[mark:]),
-            new="".join(blocks[question.same :]),
-            same=len(same),
-            schema=question.schema,
+            same=sum(map(len, blocks[: question.same])),
             reply=_reply(reply, question.where["kind"], private, (*parts, GLOBAL)),
             thinking=reply.reasoning if private and isinstance(reply, Reply) else "",
-            ending=reply.finish if isinstance(reply, Reply) else f"failed: {reply.kind}",
-            reported={name: question.reply[name] for name in ("usage", "attempts", "faults") if name in question.reply},
-            cost=_cost(reply),
-            is_kept=question.is_kept,
         )
-
-
-def _read(entry: Mapping[str, Any]) -> Reply | ModelError:
-    return read_outcome({name: value for name, value in entry.items() if name != "cut"})
 
 
 def _form(reply: Reply | ModelError, question: KeptQuestion) -> tuple[str, ...]:
@@ -250,23 +235,24 @@ def as_lines(transcript: GameTranscript, game: str = "") -> Iterator[str]:
         game: the key or the file of the game; "" for none.
     """
     for asked in transcript.asked:
-        talk = [("system", asked.system), ("user", asked.user)] if asked.is_kept else []
-        if asked.is_kept and not asked.ending.startswith("failed"):
+        question = asked.question
+        talk = [("system", asked.system), ("user", asked.user)] if question.is_kept else []
+        if question.is_kept and isinstance(asked.outcome, Reply):
             talk.append(("assistant", asked.reply))
         line = {
             **({"game": game} if game else {}),
             "player": asked.player,
             "policy": asked.policy,
             "part": asked.part,
-            "model": asked.model,
+            "model": question.model,
             **({"answered_by": asked.answered_by} if asked.answered_by else {}),
             **({"form": list(asked.form)} if asked.form else {}),
-            **asked.where,
+            **question.where,
             "messages": [{"role": role, "content": text} for role, text in talk if text or role != "system"],
-            "schema": asked.schema,
+            "schema": question.schema,
             **({"thinking": asked.thinking} if asked.thinking else {}),
             "ending": asked.ending,
-            **asked.reported,
+            **{name: question.reply[name] for name in ("usage", "attempts", "faults") if name in question.reply},
         }
         yield json.dumps(line, allow_nan=False)
 
@@ -279,13 +265,13 @@ def as_text(transcript: GameTranscript) -> Iterator[str]:
     if not transcript.is_private:
         yield "Private reasoning, notes and raw replies are left out; --private includes them."
     for asked in transcript.asked:
-        yield f"\n=== {visible(asked.title)} ({visible(asked.model)})"
-        if not asked.is_kept:
+        yield f"\n=== {visible(asked.title)} ({visible(asked.question.model)})"
+        if not asked.question.is_kept:
             yield "--- prompt and reply were too long to be recorded"
         else:
             before = f", after {asked.same:,} unchanged characters" if asked.same else ""
             yield f"--- prompt{before}"
-            yield _indented(asked.new)
+            yield _indented((asked.system + asked.user)[asked.same :])
         if asked.thinking:
             yield f"--- thinking\n{_indented(asked.thinking)}"
         yield f"--- reply ({visible(asked.ending)}; {visible(asked.told)})"

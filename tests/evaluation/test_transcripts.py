@@ -145,7 +145,7 @@ class TestKept:
             assert entries[0]["transcript"][0]["reply"]["cut"] > 0
             assert "blocks" not in entries[0]["transcript"][-1]
         told = transcript_of(found)
-        assert not all(asked.is_kept for asked in told.asked)
+        assert not all(asked.question.is_kept for asked in told.asked)
         assert "too long to be recorded" in "\n".join(as_text(told))
         assert usage_of([found]) == usage_of([play_game(game(), Models(stubbed))])
 
