@@ -136,7 +136,6 @@ class TestPlayers:
         told = annotated(Game(rules=RULES).record())
         assert (told.title, told.players, told.deviators) == ("", {}, ())
 
-
     @pytest.mark.parametrize(
         "text", ["exploiter", "exploiter:", "exploiter:years=x)(", "exploiter:years=" + "9" * 5000]
     )
