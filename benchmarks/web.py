@@ -37,16 +37,15 @@ from welfare_env import Rules
 SERVER = """
 import sys
 from pathlib import Path
-from evaluation.web.connections import ConnectionLimits
 from evaluation.web.hosting import Host
 from evaluation.web.routes import Routes
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address, listening, make_server, make_site
-address = Address(port=int(sys.argv[2]), limits=ConnectionLimits(max_each=3000))
+address = Address(port=int(sys.argv[2]))
 with listening(address) as sock:
     host = Host(GameFolder(Path(sys.argv[1])))
     print(address.url, flush=True)
-    make_server(make_site(Routes(host).all, address, host.running), address).run(sockets=[sock])
+    make_server(make_site(Routes(host).all, address, host.running)).run(sockets=[sock])
 """
 LOST = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
 

@@ -3,5 +3,5 @@
 * `settings`, `table`: the game, without network: its steps, people's answers, and the journal on disk (`journal`);
 * `hosting`: the game with its folder, clock and policies; `seats`: who has which seat;
 * `seen`, `routes`, `page`, `events`: what pages get;
-* `serving`, `guard`, `connections`: the server, and what it refuses; `commands`: ``play``.
+* `serving`, `guard`: the server, and what it refuses; `commands`: ``play``.
 """

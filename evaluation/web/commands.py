@@ -153,7 +153,7 @@ def _serve(
         print(f"To continue the game: welfare-env play {seats.folder}", flush=True)
         if opens:
             webbrowser.open(next(iter(links.values())))
-        make_server(site, address).run(sockets=[sock])
+        make_server(site).run(sockets=[sock])
 
 
 def _print_link(folder: Path, seat: str) -> None:

@@ -40,12 +40,12 @@ class Events:
 
     Args:
         position: the current position.
-        most: maximum number of open streams; further requests get status 503, and the browser tries again.
+        max_open: maximum number of open streams; further requests get status 503, and the browser tries again.
         pulse: seconds between heartbeats.
     """
 
-    def __init__(self, position: int = 0, most: int = 2000, pulse: float = PULSE) -> None:
-        self.position, self.most, self.pulse = position, most, pulse
+    def __init__(self, position: int = 0, max_open: int = 2000, pulse: float = PULSE) -> None:
+        self.position, self.max_open, self.pulse = position, max_open, pulse
         self.open = 0
         self._is_closed = False
         self._moved = asyncio.Event()
@@ -63,7 +63,7 @@ class Events:
 
     def response(self, request: Request) -> Response:
         """An event stream: an event at once if `Last-Event-ID` is not current, then one per change."""
-        if self.open >= self.most:
+        if self.open >= self.max_open:
             return PlainTextResponse("too many streams", 503, {"retry-after": "5"})
         headers = {"x-accel-buffering": "no"}  # for nginx
         return StreamingResponse(self._events(last_event(request)), media_type="text/event-stream", headers=headers)

@@ -3,18 +3,17 @@
 >>> address = Address()  # loopback, a free port
 >>> site = make_site(routes, address)
 >>> with listening(address) as sock:
-...     make_server(site, address).run(sockets=[sock])  # until interrupted
+...     make_server(site).run(sockets=[sock])  # until interrupted
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import ipaddress
 import resource
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -22,7 +21,6 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
-from evaluation.web.connections import ConnectionLimits, limited
 from evaluation.web.guard import LOOPBACK, MAX_BODY_WITHOUT_TEXT, Guard, failed, url_parts
 from welfare_env import WelfareEnvError
 
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Lifespan
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (compared, not bound)
+MAX_CONNECTIONS = 4000  # beyond them, requests get status 503
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,6 @@ class Address:
         port: the port; 0 for a free port.
         public_url: the URL that people use, if it is another one: of a reverse proxy, such as
             "https://play.example.org", or with another name of this machine; with https, cookies are https only.
-        limits: limits of connections. With a public URL, all connections may have a proxy's address, so the proxy must
-            limit the number per client.
 
     Raises:
         EvaluationError: an invalid public URL, or one with more than host and port.
@@ -52,7 +49,6 @@ class Address:
     host: str = "127.0.0.1"
     port: int = 0
     public_url: str = ""
-    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def __post_init__(self) -> None:
         parts = url_parts(self.public_url)
@@ -112,19 +108,17 @@ def make_site(
     return Guard(site, address.hosts, MAX_BODY_WITHOUT_TEXT + max_text)
 
 
-def make_server(site: ASGIApp, address: Address) -> uvicorn.Server:
+def make_server(site: ASGIApp) -> uvicorn.Server:
     """A uvicorn server, without access log."""
-    limits = address.limits
-    if address.public_url:
-        limits = dataclasses.replace(limits, max_each=limits.max_all)
     config = uvicorn.Config(
         site,
-        http=limited(limits),
+        http="h11",
         ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=2**14,
@@ -141,7 +135,7 @@ def listening(address: Address) -> Iterator[socket.socket]:
         EvaluationError: the address or the port cannot be used.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # by default too low for the connections
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(address.limits.max_all + 200, hard)), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(MAX_CONNECTIONS + 200, hard)), hard))
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

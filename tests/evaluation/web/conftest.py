@@ -15,7 +15,6 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from evaluation.web.connections import ConnectionLimits
 from evaluation.web.hosting import Host
 from evaluation.web.routes import Routes
 from evaluation.web.seats import GameFolder
@@ -106,12 +105,12 @@ class Player:
 class Server:
     """A server of a game, and the links of one."""
 
-    def __init__(self, folder: Path, limits: ConnectionLimits, port: int = 0, public_url: str = "") -> None:
+    def __init__(self, folder: Path, port: int = 0, public_url: str = "") -> None:
         self.host = Host(GameFolder(folder))
         self.game = self.host.name
-        self.address = Address(limits=limits, port=port, public_url=public_url)
+        self.address = Address(port=port, public_url=public_url)
         routes = Routes(self.host, self.address.is_secure).all
-        self.server = make_server(make_site(routes, self.address, self.host.running), self.address)
+        self.server = make_server(make_site(routes, self.address, self.host.running))
 
     @property
     def table(self):
@@ -142,7 +141,6 @@ def serving(tmp_path) -> Iterator[Callable[..., Server]]:
 
         def start(
             profile: str | TableSettings = "",
-            limits: ConnectionLimits | None = None,
             game: Path | None = None,
             port: int = 0,
             public_url: str = "",
@@ -152,7 +150,7 @@ def serving(tmp_path) -> Iterator[Callable[..., Server]]:
             if game is None:
                 settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
                 game = GameFolder.create(tmp_path / "games", settings, Address()).folder
-            server = Server(game, limits or ConnectionLimits(), port, public_url)
+            server = Server(game, port, public_url)
             if begun:
                 begin(server.table)
             return stack.enter_context(server.running())

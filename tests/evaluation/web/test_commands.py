@@ -46,9 +46,9 @@ def made(here: Path, monkeypatch) -> list:
     found: list = []
 
     class Server:
-        def __init__(self, site, address) -> None:
+        def __init__(self, site) -> None:
             self.site = site
-            found.append((site, address))
+            found.append(site)
 
         def run(self, sockets) -> None:
             asyncio.run(self._starts_and_ends())
@@ -68,7 +68,7 @@ def test_the_longest_legal_messages_fit(made, quick_settings) -> None:
     assert len(json.dumps({"messages": longest})) <= settings.max_text + MAX_BODY_WITHOUT_TEXT
     assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).max_text == 0
     assert run("FRANCE", "--others", "hold", "--no-browser")[0] == 0
-    assert made[0][0].max_body == settings.max_text + MAX_BODY_WITHOUT_TEXT
+    assert made[0].max_body == settings.max_text + MAX_BODY_WITHOUT_TEXT
 
 
 def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) -> None:
@@ -79,7 +79,8 @@ def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) ->
     code, told = run("FRANCE", "ENGLAND", "--spectators", *QUICK, "--public-url", "https://play.test")
     links = re.findall(r"(\w+): https://play.test/g/\w+/\w+#[\w-]{32}\n", told)
     assert (code, links, len(opened)) == (0, ["ENGLAND", "FRANCE", "SPECTATOR"], 1)
-    assert made[1][1].is_secure
+    folder = re.search(r"welfare-env play (\S+)\n", told)[1]
+    assert GameFolder(Path(folder)).address.is_secure
 
 
 def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
@@ -94,9 +95,9 @@ def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
 def test_a_continued_game_has_the_same_address(made, here: Path) -> None:
     code, told = run("FRANCE", "ENGLAND", *QUICK)
     folder = re.search(r"welfare-env play (\S+)\n", told)[1]
-    port = made[0][1].port
+    port = GameFolder(Path(folder)).address.port
     code, told = run(folder)
-    assert (code, made[1][1].port) == (0, port), told
+    assert (code, GameFolder(Path(folder)).address.port) == (0, port), told
     assert f"http://127.0.0.1:{port}/g/{Path(folder).name}/FRANCE#" in told
     code, told = run(folder, "--host", "localhost")
     assert (code, GameFolder(Path(folder)).address.host) == (0, "localhost")

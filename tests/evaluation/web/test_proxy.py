@@ -14,7 +14,6 @@ import pytest
 pytest.importorskip("starlette")
 
 from benchmarks.web import free_port
-from evaluation.web.connections import ConnectionLimits
 from tests.evaluation.web.conftest import Player, until
 
 NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
@@ -61,8 +60,7 @@ def trusting() -> ssl.SSLContext:
 def behind(serving, tmp_path) -> Iterator[tuple]:
     """The server, and the port of nginx before it."""
     port = free_port()
-    limits = ConnectionLimits(max_each=3)  # of one address: here that is the proxy's
-    server = serving(TWO, begun=True, limits=limits, public_url=f"https://localhost:{port}")
+    server = serving(TWO, begun=True, public_url=f"https://localhost:{port}")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     subprocess.run(
