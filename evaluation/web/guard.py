@@ -11,14 +11,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from evaluation.web.journal import JournalError
+from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,20 +47,24 @@ _log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why a request is refused: HTTP status, message, and a code for pages."""
+class RequestRefused(WelfareEnvError, ValueError):
+    """A refused request.
 
-    status: int
-    reason: str
-    code: str
+    Attributes:
+        status: of the response.
+        code: for pages.
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
 
 
 class Guard:
-    """ASGI middleware that checks the heads of requests, and reads their bodies within limits.
+    """ASGI middleware that checks the heads of requests and limits their bodies.
 
     Args:
-        app: handles accepted requests. It gets the whole body at once.
+        app: handles accepted requests, and turns `RequestRefused`, raised as it reads a body, into a response.
         hosts: names and addresses of this server, without ports.
         max_body: maximum bytes of a body.
         patience: time limit for the body, in seconds.
@@ -79,63 +84,51 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request or refuse it."""
-        if scope["type"] == "lifespan":
+        if scope["type"] != "http":  # the start and end of the server
             await self.app(scope, receive, send)
             return
-        if scope["type"] != "http":
-            return  # no websockets; the server closes them
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self.refusal(scope["method"], headers)
-        body = b""
-        if refusal is None:
-            read = await self._body(receive, headers)
-            refusal, body = (read, b"") if isinstance(read, Refusal) else (None, read)
-        if refusal is not None:
-            answer = refused(headers.get("accept", ""), refusal.reason, refusal.status, refusal.code)
-            answer.headers["connection"] = "close"  # the rest of the body is not read
-            await answer(scope, receive, _with_headers(send))
-            return
-        await self.app(scope, _replayed(body, receive), _with_headers(send))
+        request, app = Request(scope), self.app
+        try:
+            self.check(request)
+        except RequestRefused as error:
+            app = refused(request, error)
+        await app(scope, self._limited(receive), _with_headers(send))
 
-    def refusal(self, method: str, headers: dict[str, str]) -> Refusal | None:
-        """Why the head of a request is refused; None if it is accepted.
-
-        Args:
-            headers: names in lower case -> values.
-        """
-        host = headers.get("host", "")
+    def check(self, request: Request) -> None:
+        """Raise `RequestRefused` if the head of a request is refused."""
+        host, headers = request.headers.get("host", ""), request.headers
         if host_name(host) not in self.hosts:
             told = f"this server does not accept the name {host!r:.80}: allow it with --public-url"
-            return Refusal(421, told, "name")
-        if method not in ("GET", "HEAD", "POST"):
-            return Refusal(405, "only GET and POST are supported", "method")
-        if method != "POST":
-            return None
+            raise RequestRefused(421, "name", told)
+        if request.method not in ("GET", "HEAD", "POST"):
+            raise RequestRefused(405, "method", "only GET and POST are supported")
+        if request.method != "POST":
+            return
         origin = url_parts(headers.get("origin", ""))
         is_own = origin is not None and origin.netloc.lower() == host.lower()
         if not is_own or headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return Refusal(403, "this request comes from another site", "site")
+            raise RequestRefused(403, "site", "this request comes from another site")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-            return Refusal(415, f"send {JSON}", "type")
-        return None
+            raise RequestRefused(415, "type", f"send {JSON}")
 
-    async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes | Refusal:
-        declared = headers.get("content-length", "0")
-        too_long = Refusal(413, f"a request has at most {self.max_body} bytes", "long")
-        if not declared.isdecimal() or int(declared[:12]) > self.max_body:
-            return too_long
-        body = bytearray()
-        try:
-            async with asyncio.timeout(self.patience):
-                while True:
+    def _limited(self, receive: Receive) -> Receive:
+        """A `receive` that raises `RequestRefused` for a body that is too long or too slow."""
+        size, is_whole, deadline = 0, False, asyncio.get_running_loop().time() + self.patience
+
+        async def receiving() -> Message:
+            nonlocal size, is_whole
+            try:
+                async with asyncio.timeout_at(None if is_whole else deadline):
                     message = await receive()
-                    body += message.get("body", b"")
-                    if len(body) > self.max_body:
-                        return too_long
-                    if message["type"] == "http.disconnect" or not message.get("more_body", False):
-                        return bytes(body)
-        except TimeoutError:
-            return Refusal(408, "the request did not arrive in time", "slow")
+            except TimeoutError as error:
+                raise RequestRefused(408, "slow", "the request did not arrive in time") from error
+            is_whole = not message.get("more_body", False)
+            size += len(message.get("body", b""))
+            if size > self.max_body:
+                raise RequestRefused(413, "long", f"a request has at most {self.max_body} bytes")
+            return message
+
+        return receiving
 
 
 def url_parts(url: str) -> SplitResult | None:
@@ -154,27 +147,12 @@ def host_name(host: str) -> str:
     return (parts and parts.hostname) or ""
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that first returns the body already read, then later messages (such as a disconnect)."""
-    given = False
-
-    async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
-
-
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = list(message.get("headers", []))
-            named = {name.lower() for name, _ in own}
-            added = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in named]
-            message = {**message, "headers": own + added}
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sending
@@ -189,18 +167,26 @@ def problem(message: str, status: int, code: str = "") -> Response:
     return JSONResponse({"error": text, "code": code}, status)
 
 
-def refused(accepts: str, message: str, status: int, code: str) -> Response:
-    """Like `problem`, but as plain text if the browser asks for a page.
+def problem_for(request: Request, message: str, status: int, code: str) -> Response:
+    """Like `problem`, but as plain text if the browser asks for a page."""
+    if "text/html" in request.headers.get("accept", ""):
+        return PlainTextResponse(message, status)
+    return problem(message, status, code)
 
-    Args:
-        accepts: the request's Accept header.
-    """
-    return PlainTextResponse(message, status) if "text/html" in accepts else problem(message, status, code)
+
+def refused(request: Request, error: RequestRefused) -> Response:
+    """The response to a refused request."""
+    answer = problem_for(request, str(error), error.status, error.code)
+    answer.headers["connection"] = "close"  # the rest of the body is not read
+    return answer
 
 
 def failed(request: Request, error: Exception) -> Response:
-    """The response to a server error, such as a full disk. Only the host's log has the details."""
+    """The response to an error: of the request, or of the server (a full disk), whose details only the log has."""
+    if isinstance(error, RequestRefused):
+        return refused(request, error)
     _log.error("%s: %s", type(error).__name__, error)
     reason = error.reason if isinstance(error, JournalError) else type(error).__name__
-    message = f"The server failed ({reason}); nothing was changed. Please tell the host"
-    return refused(request.headers.get("accept", ""), message, 500, "failed")
+    return problem_for(
+        request, f"The server failed ({reason}); nothing was changed. Please tell the host", 500, "failed"
+    )
