@@ -17,7 +17,7 @@ from typing import Any
 from agents.lm.models.shared_models import SharedModels
 from evaluation.play.store import GameStore, specification_key
 from evaluation.web.events import Events, wait_for
-from evaluation.web.seats import NO_LINK, GameFolder, LinkRefused
+from evaluation.web.seats import GameFolder
 from evaluation.web.table import SeatedGame
 from welfare_env import WelfareEnvError
 from welfare_env.game.record import save_record
@@ -56,10 +56,9 @@ class Host:
 
     async def enter(self, seat: str, token: object, browser: object) -> None:
         """Use a link, as `GameFolder.redeem`, and note that a person has arrived."""
-        if not await asyncio.to_thread(self.seats.is_known, token):  # strangers must not get the lock
-            raise LinkRefused("unknown", NO_LINK)
+        count = await asyncio.to_thread(self.seats.redeem, seat, token, browser)  # strangers do not get the lock
+        self._takeovers[seat] = max(count, self._takeovers[seat])  # links may be used at the same time
         async with self.lock:
-            self._takeovers[seat] = await asyncio.to_thread(self.seats.redeem, seat, token, browser)
             if await asyncio.to_thread(self.table.enter, seat):
                 self.events.move(self.table.position)
         self._changed.set()

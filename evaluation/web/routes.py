@@ -26,7 +26,7 @@ from starlette.routing import Route
 from evaluation.web.guard import problem
 from evaluation.web.hosting import Host
 from evaluation.web.page import board_page, static
-from evaluation.web.seats import LinkRefused, cookie_header, holds
+from evaluation.web.seats import LinkRefused, cookie_name, cookie_value, holds
 from evaluation.web.seen import state_of
 from evaluation.web.settings import SPECTATOR
 from evaluation.web.table import AnswerRefused
@@ -87,8 +87,17 @@ class Routes:
             await self.host.enter(seat, given.get("token"), given.get("browser"))
         except LinkRefused as error:
             return problem(str(error), 404, error.code)
-        header = cookie_header(seat, self.host.secret(seat), f"/g/{self.host.name}", self.is_secure)
-        return JSONResponse({}, headers={"set-cookie": header})
+        answer = JSONResponse({})
+        answer.set_cookie(
+            cookie_name(seat),
+            cookie_value(self.host.secret(seat)),
+            max_age=90 * 24 * 3600,
+            path=f"/g/{self.host.name}",
+            secure=self.is_secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
 
     def _for_seat(
         self, action: Callable[[Request, str], Awaitable[dict[str, Any] | Response]]

@@ -126,7 +126,7 @@ class GameFolder:
             JournalError: the use cannot be written.
         """
         if not isinstance(token, str) or not isinstance(browser, str):
-            raise LinkRefused("unknown", "give token and browser as strings")
+            raise LinkRefused("unknown", NO_LINK)
         if not SHORTEST_NUMBER <= len(browser) <= LONGEST_NUMBER:
             raise LinkRefused("unknown", f"browser must have {SHORTEST_NUMBER} to {LONGEST_NUMBER} characters")
         with self._open() as journal:
@@ -139,19 +139,6 @@ class GameFolder:
             if seat != SPECTATOR and not _is_used(journal.entries, token, browser):
                 journal.append({"kind": "use", "token": _hash(token), "browser": _hash(browser)})
             return len(_takeovers(journal.entries, seat))
-
-    def is_known(self, token: object) -> bool:
-        """Whether the game has a link with this token. Uses no lock and no parsing, since anybody can call it.
-
-        Raises:
-            JournalError: the file cannot be read.
-        """
-        try:
-            return isinstance(token, str) and _hash(token).encode() in self._path.read_bytes()
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise JournalError(self._path, str(error.strerror)) from error
 
     def takeovers(self, seat: str) -> int:
         """The number of times that the seat was taken over."""
@@ -227,14 +214,3 @@ def holds(cookies: Mapping[str, str], seat: str, secret: str) -> bool:
     """Whether the cookies of a request include the one of this seat; compared in constant time."""
     given = cookies.get(cookie_name(seat), "").encode("utf-8", "replace")
     return hmac.compare_digest(given, cookie_value(secret).encode())
-
-
-def cookie_header(seat: str, secret: str, path: str, is_secure: bool) -> str:
-    """A Set-Cookie header: HttpOnly, SameSite=Strict, for 90 days.
-
-    Args:
-        path: path prefix of the addresses to which the cookie is sent.
-        is_secure: whether to send the cookie only over https.
-    """
-    parts = [f"{cookie_name(seat)}={cookie_value(secret)}", f"Path={path}", "Max-Age=7776000", "HttpOnly"]
-    return "; ".join([*parts, "SameSite=Strict", *(["Secure"] if is_secure else [])])

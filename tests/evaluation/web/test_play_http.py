@@ -189,6 +189,20 @@ def test_others_seats_and_tokens_are_refused(serving):
     assert looks.ask("/answer", {"step": "S1901M 1", "number": "1", "messages": {}})[0] == 409
 
 
+@pytest.mark.parametrize("public_url", ["", "https://play.test"])
+def test_scripts_and_other_sites_do_not_get_the_cookie(serving, public_url):
+    server = serving(TWO, begun=True, public_url=public_url)
+    player = server.player("PLAYERA")
+    given = {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
+    body = json.dumps({"token": player.token, "browser": player.browser})
+    player.connection.request("POST", f"/g/{server.game}/PLAYERA/enter", body, given)
+    header = player.connection.getresponse().getheader("set-cookie")
+    parts = set(header.lower().split("; "))
+    assert {"httponly", "samesite=strict", "max-age=7776000", f"path=/g/{server.game}"} <= parts
+    assert ("secure" in parts) == bool(public_url)
+    assert player.token not in header
+
+
 def test_a_link_is_traded_once_and_again_by_the_same_browser_alone(serving):
     server = serving(TWO, begun=True)
     first, thief = server.player("PLAYERA"), server.player("PLAYERA")
@@ -250,10 +264,9 @@ def test_the_owner_takes_the_seat_back_in_a_browser_that_has_it(serving):
     assert owner.enter().state()["seat"] == "PLAYERA"  # the page was loaded again
 
 
-def test_wrong_tokens_hold_no_lock(tmp_path, quick_settings, monkeypatch):
+def test_wrong_tokens_hold_no_lock(tmp_path, quick_settings):
     host = Host(GameFolder.create(tmp_path, quick_settings(TWO), Address()))
     token = host.seats.link("PLAYERA").partition("#")[2]
-    monkeypatch.setattr("evaluation.web.seats.Journal", None)  # nor do they open the journal
 
     async def guess(wrong) -> None:
         async with host.lock:
