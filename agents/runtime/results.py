@@ -1,4 +1,4 @@
-"""Results: as rows and frames, and printed as short tables, in notebooks too.
+"""Results: as rows and frames, and printed as short tables.
 
 `print(result)` and a result at the prompt show the tables of `tables_of`, cut to a screenful; `rows`, `to_frame` and
 `to_dict` have everything.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 LONGEST = 2000  # characters of a printed result
 WIDTH = 100
 LONGEST_CELL, LONGEST_NOTE = 60, 300
-ROWS, ROWS_IN_NOTEBOOKS = 10, 30  # of each table
+ROWS = 10  # of each table
 
 
 @singledispatch
@@ -35,17 +34,13 @@ def tables_of(result: object) -> Sequence[Table]:
 
 
 class Printable:
-    """Printed, and shown in notebooks, as short tables; its repr, as within lists, is one line."""
+    """Printed as short tables; its repr, as within lists, is one line."""
 
     def __str__(self) -> str:
         return as_text(tables_of(self))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {_cut(str(tables_of(self)[0].title or ''), LONGEST_NOTE)}>"
-
-    def _repr_html_(self) -> str:
-        tables = (_as_html(_shortened(table, ROWS_IN_NOTEBOOKS, 4 * LONGEST_CELL)) for table in tables_of(self))
-        return f"<div>{''.join(tables)}</div>"
 
 
 class Result(Printable):
@@ -85,20 +80,6 @@ def _as_text(table: Table) -> str:
         if part:
             console.print(part, overflow="fold")
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
-
-
-def _as_html(table: Table) -> str:
-    heads = "".join(f"<th>{_markup(column.header)}</th>" for column in table.columns)
-    rows = [*zip(*(column.cells for column in table.columns), strict=True)]
-    rows += [tuple(column.footer for column in table.columns)] if table.show_footer else []
-    lines = "".join(f"<tr>{''.join(f'<td>{_markup(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    title, note = (_markup(text or "") for text in (table.title, table.caption))
-    return f"<table><caption>{title}</caption><tr>{heads}</tr>{lines}</table><p>{note}</p>"
-
-
-def _markup(text: object) -> str:
-    """A text as content of an element, without halves of surrogate pairs."""
-    return escape(str(text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def _shortened(table: Table, most: int, longest: int) -> Table:

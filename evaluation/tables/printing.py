@@ -1,4 +1,4 @@
-"""The tables that represent each result of `evaluation` when printed or shown in a notebook."""
+"""The tables that represent each result of `evaluation` when printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All results: short when printed, escaped in notebooks, with the columns that the page describes."""
+"""All results: short when printed, with the columns that the page describes."""
 
 import csv
 import math
@@ -112,12 +112,7 @@ def test_printed_results_are_short(results: dict[str, tuple[str, Printable]]) ->
         assert is_table or "\n" not in repr(result), name
 
 
-def test_notebooks_show_escaped_tables(results: dict[str, tuple[str, Printable]]) -> None:
-    for name, (_, result) in results.items():
-        page = result._repr_html_()
-        assert "<table" in page, name
-        assert "<script" not in page, name
-    assert "&lt;script&gt;alert(&#x27;[bold]&amp;&#x27;)&lt;/script&gt;" in results["hostile"][1]._repr_html_()
+def test_names_are_not_read_as_markup(results: dict[str, tuple[str, Printable]]) -> None:
     lines = [line for line in str(results["hostile"][1]).splitlines() if line.startswith("│")]
     assert "<script>alert('[bold]&')</script>" in "".join(line.split("│")[1].strip() for line in lines)
 
@@ -197,7 +192,6 @@ def test_long_names_and_many_rows_are_cut() -> None:
     for result in (evaluation.self_play(policy, 1, **TOY), found):
         assert len(str(result)) <= LONGEST
         assert "┘" in str(result)  # to its end
-        assert len(result._repr_html_()) < 40_000
     assert "more rows" in str(found)
 
 
