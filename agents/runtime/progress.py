@@ -1,16 +1,16 @@
 """Progress and one-line errors of commands, on stderr so that stdout can be piped.
 
-Long work shows a bar on a terminal, and elsewhere a line every ten seconds. Only commands use this: the library itself
+Long work shows a bar on a terminal, and elsewhere a line at its next step after ten seconds. Only commands use this: the library itself
 prints nothing except in `welfare_env.compiling`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from threading import Event, Thread
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -21,7 +21,7 @@ from modal_env.errors import ModalError
 from welfare_env.errors import WelfareEnvError
 
 MEMORY = 600.0  # seconds over which the speed is averaged
-EVERY = 10.0  # seconds between lines
+EVERY = 10.0  # seconds between lines, at least
 
 
 @contextmanager
@@ -56,6 +56,7 @@ class Meter:
             disable=not is_watched,
             speed_estimate_period=MEMORY,
         )
+        self._told = time.monotonic()
 
     def stage(self, what: str, total: int, unit: str) -> None:
         """Begins another stage, which replaces the one before."""
@@ -66,10 +67,18 @@ class Meter:
     def advance(self, count: int) -> None:
         """Adds to the number done."""
         self.bar.advance(self.bar.task_ids[-1], count)
+        self._tell()
 
     def reach(self, done: int, what: str | None = None) -> None:
         """Sets the number done."""
         self.bar.update(self.bar.task_ids[-1], completed=done, description=what)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Without a terminal, prints a line on stderr, unless the last one is too recent."""
+        if self.bar.disable and time.monotonic() - self._told >= EVERY:
+            self._told = time.monotonic()
+            print(self.line(), file=sys.stderr, flush=True)
 
     def line(self) -> str:
         """The progress in words: "playing: 12 of 60 games, 0:00:35 so far, about 0:02:20 left"."""
@@ -84,28 +93,9 @@ def _clock(seconds: float) -> timedelta:
 
 
 @contextmanager
-def lines_every(seconds: float, line: Callable[[], str]) -> Iterator[None]:
-    """Print a line on stderr at intervals while the block runs, from a background thread."""
-    is_over = Event()
-
-    def print_lines() -> None:
-        while not is_over.wait(seconds):
-            print(line(), file=sys.stderr, flush=True)
-
-    printer = Thread(target=print_lines, daemon=True)
-    printer.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        printer.join()
-
-
-@contextmanager
 def metered(what: str, total: int, unit: str) -> Iterator[Meter]:
     """Shows the progress of some work on stderr while the block lasts."""
     meter = Meter(sys.stderr.isatty())
     meter.stage(what, total, unit)
-    lines = lines_every(EVERY, meter.line) if meter.bar.disable else nullcontext()
-    with lines, meter.bar:
+    with meter.bar:
         yield meter
