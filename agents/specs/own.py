@@ -16,7 +16,6 @@ import importlib.util
 import inspect
 import re
 import sys
-import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -38,14 +37,16 @@ RIGHT = "give a class that has reset(agent, seed) and act(observation, info), an
 _OURS = (str(Path(__file__).parent), str(Path(str(importlib.__file__)).parent), str(copy.__file__), "<frozen ")
 
 
-def imported_spec(name: str, path: str, pieces: Sequence[str]) -> Spec:
+def imported_spec(name: str, pieces: Sequence[str]) -> Spec:
     """The spec of a class that can be imported, which is not imported yet.
 
     Args:
-        path: "MODULE.CLASS". pieces: the options.
+        pieces: "MODULE.CLASS", and the options.
     """
-    _check_module(path)
-    return _own_spec(name, ",", _values(pieces), lambda: _imported(path), path.rpartition(".")[0])
+    path, *options = pieces or [""]
+    if not re.fullmatch(IMPORT_PATH, path):
+        raise SpecFault(path, f"give a module and a class in it, such as {EXAMPLE}")
+    return _own_spec(f"{name}:{path}", ",", _values(options), lambda: _imported(path), path.rpartition(".")[0])
 
 
 def installed_spec(name: str, pieces: Sequence[str]) -> Spec:
@@ -124,16 +125,6 @@ def _value(text: str) -> int | float | str:
         if re.fullmatch("[-+.0-9eE]{1,40}", text) and isfinite(float(text)):
             return float(text)
     return text
-
-
-def _check_module(path: str) -> None:
-    """Refuses modules of the standard library: importing some of them opens a browser, or prints a poem."""
-    root = path.partition(".")[0]
-    if root not in sys.stdlib_module_names:
-        return
-    found = importlib.util.find_spec(root)
-    if found is None or not found.has_location or str(found.origin).startswith(sysconfig.get_path("stdlib")):
-        raise SpecFault(path, f"{root} is a module of the standard library, not a policy. Give {EXAMPLE}")
 
 
 def file_of(module_name: str) -> list[Path]:

@@ -36,7 +36,7 @@ from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs.grammar import DEEPEST, SpecFault, halves, is_wrapped, split, unwrapped
 from agents.specs.options import LM_OPTIONS, READERS, Folder, Reader, folder, model, policy
-from agents.specs.own import EXAMPLE, IMPORT_PATH, imported_spec, installed, installed_spec
+from agents.specs.own import IMPORT_PATH, imported_spec, installed, installed_spec
 from agents.specs.spec import Model, Spec
 from welfare_env.errors import did_you_mean
 from welfare_env.extras import install_extra
@@ -223,10 +223,7 @@ class Imported:
 
     def read(self, name: str, rest: str, names: Collection[str], depth: int) -> Spec:
         """The spec of `name` with the path and the options in `rest`; the module is not imported yet."""
-        path, *pieces = split(rest) or [""]
-        if not re.fullmatch(IMPORT_PATH, path):
-            raise SpecFault(path, f"give a module and a class in it, such as {EXAMPLE}")
-        return imported_spec(f"{name}:{path}", path, pieces)
+        return imported_spec(name, split(rest))
 
 
 class Program:

@@ -84,26 +84,10 @@ def test_faults_in_an_import(mirror, spec, fault):
     assert fault in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("sys.exit", "os.abort", "os._exit", "builtins.exit", "subprocess.Popen", "antigravity.x", "this.s"),
-        *("os.path.join", "idlelib.idle.main", "collections.OrderedDict", "unittest.mock.MagicMock"),
-    ],
-)
-def test_pythons_own_modules_are_not_even_imported(path):
-    before = set(sys.modules)
-    with pytest.raises(UnknownAgentError, match="a module of the standard library"):
-        specs.read(f"import:{path}")
-    assert set(sys.modules) == before
-
-
-def test_a_module_of_ones_own_may_be_called_as_one_of_pythons(tmp_path, monkeypatch):
-    (tmp_path / "turtledemo.py").write_text("from agents import HoldPolicy as Mine\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "turtledemo", raising=False)
-    assert isinstance(agents.make("import:turtledemo.Mine"), HoldPolicy)
-    monkeypatch.delitem(sys.modules, "turtledemo")
+@pytest.mark.parametrize("path", ["sys.exit", "os.abort", "os._exit", "subprocess.Popen", "collections.OrderedDict"])
+def test_what_is_no_policy_is_not_called(path):
+    with pytest.raises(UnknownAgentError, match="is not a policy: give a class that has reset"):
+        agents.make(f"import:{path}")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +171,7 @@ def test_what_has_no_name(mirror):
         (lambda: 5, "makes a int, which is not a policy"),
         (lambda: exit(2), r"SystemExit: 2 \(.*test_policy_objects.py, line"),
         (Holder(threading.Lock()), r"instance of .*Holder': cannot be made: TypeError: cannot pickle"),
-        (dict, "a module of the standard library"),
+        (dict, "is not a policy: give a class"),
     ],
 )
 def test_objects_that_make_no_policy(policy, fault):

@@ -37,7 +37,7 @@ from welfare_env.game.press import check_message
 
 # Specs: no module but ours and Python's own is imported, no model but the stub asked.
 
-MODULES = ["sys.exit", "os.abort", "os._exit", "antigravity.x", "subprocess.Popen", "no_such.Mine", "agents.HoldPolicy",
+MODULES = ["sys.exit", "os.abort", "os._exit", "subprocess.Popen", "no_such.Mine", "agents.HoldPolicy",
            "agents.HoldPolcy", "agents.Policy", "agents.specs.AGENTS", ".", "a..b", "a.b" * 50]  # fmt: skip
 VALUES = ["0", "1/20", "1e999999999", "9" * 5000, "nan", "-1", "1/0", "yes", "none", "no_reasoning", "", "MY_KEY"]
 NAMED = ["share", "units", "years", "centers", "nice", "attack", "to", "greedy", *LM_OPTIONS]
