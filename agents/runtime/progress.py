@@ -1,7 +1,7 @@
 """Progress and one-line errors of commands, on stderr so that stdout can be piped.
 
-Long work shows a bar on a terminal, and elsewhere a line at its next step after ten seconds. Only commands use this: the library itself
-prints nothing except in `welfare_env.compiling`.
+Long work shows a bar on a terminal, and elsewhere a line at its next step after ten seconds. Only commands use this:
+the library itself prints nothing except in `welfare_env.compiling`.
 """
 
 from __future__ import annotations
