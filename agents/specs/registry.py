@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agents.human.policy import HumanPolicy
-from agents.modal.players import BestReplyPolicy, MixPolicy, RoundWriter, read_share
+from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
 from agents.policy import Policy
 from agents.scripted.deterrents.deterrent import DETERRENTS, DeterrentPolicy
 from agents.scripted.deterrents.posse import PossePolicy
@@ -97,8 +97,7 @@ class Keyed:
             given[key] = _value(reader, piece, piece)
         given |= self._options(pieces, depth)
         if missing := [key for key in self.required if key not in given]:
-            wrap = ". If a comma after it belongs to it, put all of it in parentheses" if depth else ""
-            raise SpecFault(rest, f"{' and '.join(missing)} missing; it {self._takes}{wrap}")
+            raise SpecFault(rest, f"{' and '.join(missing)} missing; it {self._takes}")
         words = [_written(given[self.first[0]])] if self.first else []
         words += [f"{key}={_written(given[key])}" for key in self.readers if key in given]
         return Spec(
@@ -110,7 +109,9 @@ class Keyed:
 
     @property
     def _takes(self) -> str:
-        return f"takes {', '.join(self.readers)}" if self.readers else "takes no options"
+        inner = next((key for key, reader in self.readers.items() if reader is policy), None)
+        wrap = f"; a spec with options of its own stands in parentheses: {inner}=(dove:share=1)" if inner else ""
+        return f"takes {', '.join(self.readers) or 'no options'}{wrap}"
 
     def _options(self, pieces: Sequence[str], depth: int) -> dict[str, Any]:
         given: dict[str, Any] = {}
@@ -118,29 +119,25 @@ class Keyed:
             key, value = halves(piece, "=")
             if key not in self.readers or "=" not in piece:
                 near = did_you_mean(key, self.readers)
-                raise SpecFault(piece, f"no option{near}; it {self._takes}, each as key=value{_hint(piece, given)}")
+                raise SpecFault(piece, f"no option{near}; give key=value; it {self._takes}")
             if key in given:
-                raise SpecFault(piece, f"the option is given twice{_hint(piece, given)}")
+                raise SpecFault(piece, f"the option is given twice; it {self._takes}")
             if self.readers[key] is policy:
-                given[key] = self._player(read_part(value, (), depth + 1))
+                given[key] = self._checked(read_part(value, (), depth + 1))
             else:
                 given[key] = _value(self.readers[key], value, piece)
         return given
 
-    def _player(self, part: Any) -> Any:
-        """Checks that a part of a policy of Diplomacy writes no programs."""
-        is_spec = isinstance(part, Spec)
-        is_writer = part.name in WRITERS and not part.parts if is_spec else isinstance(part, RoundWriter)
-        if is_writer and self.constructor is not BestReplyPolicy:
-            text = part.text if is_spec else type(part).__name__
-            raise SpecFault(text, "it writes programs of modal_env, not orders: programs play in `welfare-env modal`")
+    def _checked(self, part: Spec) -> Spec:
+        """Refuses programs as parts of policies of Diplomacy."""
+        if part.name in WRITERS and not part.parts and self.constructor is not BestReplyPolicy:
+            told = "it writes programs of modal_env, not orders: programs play in `welfare-env modal`"
+            raise SpecFault(part.text, told)
         return part
 
     def make(self, given: Mapping[str, Any], models: SharedModels | None) -> Policy:
         """The policy with these options."""
-        made = {
-            key: self._player(value.make(models)) if isinstance(value, Spec) else value for key, value in given.items()
-        }
+        made = {key: value.make(models) if isinstance(value, Spec) else value for key, value in given.items()}
         return self.constructor(**made)
 
     def asked(self, given: Mapping[str, Any]) -> tuple[Model, ...]:
@@ -153,19 +150,6 @@ def _value(reader: Reader, text: str, piece: str) -> Any:
         return reader(text)
     except ValueError as error:
         raise SpecFault(piece, str(error)) from error
-
-
-def _hint(piece: str, given: dict[str, Any]) -> str:
-    """A suggestion for an unknown or repeated option, given the options before it."""
-    last = next(reversed(given), "")
-    if "=" not in piece and last in ("ablate", "add"):
-        return f". Join several by +: {last}={given[last]}+{piece}"
-    for key, value in given.items():
-        if isinstance(value, Spec):
-            mark = "," if ":" in value.text else ":"
-            option = piece.partition("=")[0].strip()  # its value may be a secret
-            return f". Put an option of {key} in parentheses with it: {key}=({value.text}{mark}{option}=...)"
-    return ""
 
 
 def _written(value: Any) -> str:

@@ -16,7 +16,6 @@ from gymnasium.utils.env_checker import check_env
 
 import agents
 import welfare_env
-from agents.modal.players import ProgramPolicy
 from agents.seat_env import SeatEnv
 from agents.specs import ProfileError
 from welfare_env import Game, Rules
@@ -190,20 +189,13 @@ def test_a_game_can_be_given():
     assert info["view"].phase == game.phase
 
 
-class OwnWriter(ProgramPolicy):
-    """Named by its import path: only the class itself tells what it writes."""
-
-    def program(self, setting):
-        return setting.agents[0]
-
-
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
         ({"seat": "FRANSE", "map_name": "standard"}, UnknownPowerError, "did you mean 'FRANCE'"),
         ({"seat": 5}, UnknownPowerError, "power 5"),
         ({"others": "program:FairBot"}, ProfileError, "writes programs of modal_env, not orders: they play in "),
-        ({"others": f"noisy:of=(import:{__name__}.OwnWriter)"}, UnknownAgentError, "writes programs"),
+        ({"others": "noisy:of=program:FairBot"}, UnknownAgentError, "writes programs"),
         ({"others": {"PLAYERA": "dove"}}, welfare_env.WelfareEnvError, "PLAYERA"),
         ({"press": "tokens"}, RulesError, "press"),
         ({"yeers": 3}, TypeError, "yeers"),

@@ -92,9 +92,8 @@ def test_names_that_are_not_policies_are_known_only_where_they_are_given():
         ("dove:share", "at 'share'", "key=value"),
         ("dove:share=much", "at 'share=much'", "give a number"),
         ("mix:FairBot=1/0", "at 'FairBot=1/0'", "not a share"),
-        ("exploiter:nice=lm:openai/x,api=chat,attack=dumbbot", "at 'api=chat'", "nice=(lm:openai/x,api=...)"),
-        ("exploiter:nice=exploiter:nice=dove,attack=random,attack=dumbbot", "at 'nice=dove'", "all of it in parenthes"),
-        ("lm:openai/x,ablate=no_reasoning,no_examples", "at 'no_examples'", "ablate=no_reasoning+no_examples"),
+        ("exploiter:nice=lm:openai/x,api=chat,attack=dumbbot", "at 'api=chat'", "stands in parentheses: nice=("),
+        ("exploiter:nice=exploiter:nice=dove,attack=random,attack=dumbbot", "at 'nice=dove'", "stands in parentheses"),
     ],
 )
 def test_faults_are_named_and_placed(spec, place, message):
