@@ -17,7 +17,7 @@ _PRIVATE = 0o600  # games and replies are readable by the owner only, unless the
 _SMALLEST = 512  # bytes of the smallest SQLite database that is not empty; SQLite would overwrite a smaller file
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _UNUSABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
-_UNREADABLE = "Could not decode to UTF-8"  # Python's own error, without an SQLite code
+_OUTSIDE = (0, sqlite3.SQLITE_FULL, *_BUSY, *_UNUSABLE)  # not of the file's contents; 0 if Python has raised it
 
 
 def _kind(error: sqlite3.Error) -> int:
@@ -35,7 +35,6 @@ class FileLayout:
         create: the statement that creates the table.
         error: the error class for the file. Messages name the file and say what to do.
         damaged: advice for a file that is not ours, or is damaged.
-        safe: the contents that are safe even if the disk is full.
         seconds: time to wait for other processes.
         is_durable: whether writes survive a power cut, not just the end of the process.
     """
@@ -45,7 +44,6 @@ class FileLayout:
     create: str
     error: type[WelfareEnvError]
     damaged: str
-    safe: str
     seconds: float
     is_durable: bool
 
@@ -91,21 +89,10 @@ class FileLayout:
         try:
             yield
         except sqlite3.Error as error:
-            raise self.error(f"{shown(path)}: {error}. {self._advice(error)}") from error
+            advice = "" if _kind(error) in _OUTSIDE else f". {self.damaged}"  # our statements are right
+            raise self.error(f"{shown(path)}: {error}{advice}") from error
         except UnicodeDecodeError as error:  # from a damaged name that SQLite quotes
             raise self.error(f"{shown(path)}: a name in it is not text. {self.damaged}") from error
-
-    def _advice(self, error: sqlite3.Error) -> str:
-        kind = _kind(error)
-        if kind in _BUSY:
-            return f"Another process has kept it locked for {self.seconds:.0f} s: end that process and run this again"
-        if kind == sqlite3.SQLITE_FULL:
-            return f"Make room on the disk and run this again: {self.safe} are safe"
-        if kind in _UNUSABLE or (not kind and _UNREADABLE not in str(error)):
-            return (
-                "See that the path is a file in a folder on a local disk that you may write to, or choose another path"
-            )
-        return self.damaged  # our statements are right, so the file is not ours
 
     def _make(self, path: Path) -> None:
         """Creates folder and file if missing; the file, and so SQLite's logs, readable only by the owner."""

@@ -65,7 +65,6 @@ _LAYOUT = FileLayout(
     create=_CREATE,
     error=StoreError,
     damaged=_DAMAGED,
-    safe="the games stored so far",
     seconds=60.0,
     is_durable=True,  # games may have cost money: once put has returned, they survive a power cut
 )

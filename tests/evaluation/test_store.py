@@ -166,7 +166,7 @@ class TestDamage:
         store.put(SPECIFICATION, RECORD)
         assert store._open_connection is not None
         store._open_connection.execute("PRAGMA max_page_count = 4")
-        with pytest.raises(StoreError, match="Make room on the disk and run this again: the games stored so far are"):
+        with pytest.raises(StoreError, match="database or disk is full"):
             store.put({"seed": 5}, {"noise": os.urandom(100_000).hex()})
         assert store.get(SPECIFICATION) == RECORD
 
@@ -205,7 +205,7 @@ class TestDamage:
         monkeypatch.setattr(module, "_LAYOUT", replace(module._LAYOUT, seconds=0.05))
         with GameStore(path) as waiting:
             assert waiting.get(SPECIFICATION) == RECORD  # readers do not wait
-            with pytest.raises(StoreError, match=r"database is locked\. Another process"):
+            with pytest.raises(StoreError, match="database is locked"):
                 waiting.put(SPECIFICATION, RECORD)
         blocker.close()
 

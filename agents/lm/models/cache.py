@@ -46,7 +46,6 @@ _LAYOUT = FileLayout(
     create=_CREATE,
     error=CacheError,
     damaged="The file is damaged or has no replies: move it away or restore it from a copy, and run this again",
-    safe="the replies kept so far",
     seconds=60.0,
     is_durable=False,  # a killed process loses nothing, a power cut the last replies; syncing would cost more time
 )
