@@ -200,56 +200,45 @@ def _make_learned(path: str, greedy: bool | None = None) -> Policy:
     return (ExportedModalPolicy if about.get("game") == "modal_env" else ExportedPolicy)(path, greedy)
 
 
-class Imported:
-    """Policies of the user, with options: "import:mymodule.MyPolicy,k=3" is `MyPolicy(k=3)` of that module."""
+@dataclass(frozen=True)
+class Unkeyed:
+    """Policies with other texts after their names: `usage`, and `read` as `Keyed.read`."""
 
-    usage = ":MODULE.CLASS,KEY=VALUE,..."
-
-    def read(self, name: str, rest: str, names: Collection[str], depth: int) -> Spec:
-        """The spec of `name` with the path and the options in `rest`; the module is not imported yet."""
-        return imported_spec(name, split(rest))
+    usage: str
+    read: Callable[[str, str, Collection[str], int], Spec]
 
 
-class Program:
-    """Players of `modal_env`: "program:FairBot", "program:[]X(me)"."""
-
-    usage = ":PROGRAM"
-
-    def read(self, name: str, rest: str, names: Collection[str], depth: int) -> Spec:
-        """The spec of `name` with the program in `rest`, which is parsed when the player is made."""
-        if not rest:
-            raise SpecFault(rest, "give a program: a name such as FairBot, or a formula such as []X(me)")
-        return Spec(f"{name}:{rest}", lambda models: MixPolicy([(rest, 1)]))
+def _program(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
+    """A player of `modal_env`: "program:FairBot", "program:[]X(me)"; parsed when the player is made."""
+    if not rest:
+        raise SpecFault(rest, "give a program: a name such as FairBot, or a formula such as []X(me)")
+    return Spec(f"{name}:{rest}", lambda models: MixPolicy([(rest, 1)]))
 
 
-class Mix:
-    """Mixed strategies.
+def _mix(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
+    """A mixed strategy.
 
     Programs of `modal_env`, drawn in every round: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"; or policies of
     Diplomacy, drawn once per game: "mix:dove=1/3,(rl:PATH,greedy=yes)=2/3", in parentheses if they have options.
     """
+    shares = [_share(piece) for piece in split(rest) or [""]]
+    if not all(_is_player(text, names) for text, _ in shares):
+        text = ",".join(f"{program}={share}" for program, share in shares)
+        return Spec(f"{name}:{text}", lambda models: MixPolicy(shares))
+    parts = [(read_part(text, names, depth + 1), share) for text, share in shares]
+    return Spec(
+        f"{name}:{','.join(f'{_written(part)}={share}' for part, share in parts)}",
+        lambda models: MixturePolicy([(part.make(models), share) for part, share in parts]),
+        parts=tuple((part, float(share)) for part, share in parts),
+    )
 
-    usage = ":PROGRAM=SHARE,..."
 
-    def read(self, name: str, rest: str, names: Collection[str], depth: int) -> Spec:
-        """The spec of `name` with the shares in `rest`."""
-        shares = [self._share(piece) for piece in split(rest) or [""]]
-        if not all(_is_player(text, names) for text, _ in shares):
-            text = ",".join(f"{program}={share}" for program, share in shares)
-            return Spec(f"{name}:{text}", lambda models: MixPolicy(shares))
-        parts = [(read_part(text, names, depth + 1), share) for text, share in shares]
-        return Spec(
-            f"{name}:{','.join(f'{_written(part)}={share}' for part, share in parts)}",
-            lambda models: MixturePolicy([(part.make(models), share) for part, share in parts]),
-            parts=tuple((part, float(share)) for part, share in parts),
-        )
-
-    def _share(self, piece: str) -> tuple[str, Fraction]:
-        part, _, share = piece.rpartition("=")
-        try:
-            return part.strip(), read_share(share.strip())
-        except ValueError as error:
-            raise SpecFault(piece, f"give PROGRAM=SHARE: {error}") from None
+def _share(piece: str) -> tuple[str, Fraction]:
+    part, _, share = piece.rpartition("=")
+    try:
+        return part.strip(), read_share(share.strip())
+    except ValueError as error:
+        raise SpecFault(piece, f"give PROGRAM=SHARE: {error}") from None
 
 
 def _is_player(text: str, names: Collection[str]) -> bool:
@@ -289,7 +278,7 @@ def _no_policy(name: str) -> Policy:
     raise SpecFault(name, "it is not a policy by itself")
 
 
-AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
+AGENTS: dict[str, Keyed | Unkeyed] = {
     "random": Keyed(RandomPolicy),
     "hold": Keyed(HoldPolicy),
     "prosocial": Keyed(ProsocialPolicy),
@@ -308,9 +297,9 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "human": Keyed(HumanPolicy),
     "lm": LanguageModel(_make_player, ("name", "PROVIDER/MODEL", model), LM_OPTIONS),
     "rl": Keyed(_make_learned, ("path", "PATH", folder)),
-    "import": Imported(),
-    "program": Program(),
-    "mix": Mix(),
+    "import": Unkeyed(":MODULE.CLASS,KEY=VALUE,...", lambda name, rest, *_: imported_spec(name, split(rest))),
+    "program": Unkeyed(":PROGRAM", _program),
+    "mix": Unkeyed(":PROGRAM=SHARE,...", _mix),
     "plan": Keyed(PlannerPolicy),
     "campaign": Keyed(CampaignPolicy),
     "best-reply": Keyed(BestReplyPolicy),
