@@ -12,7 +12,6 @@ import numpy as np
 import welfare_env
 from agents import Policy
 from evaluation.checks import ESTIMATE, EvaluationError
-from evaluation.exact.plans import Given
 from welfare_env import Board, Game, Rules, View
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import ADJUSTMENTS, State
@@ -73,23 +72,19 @@ class PolicyAnswers:
         self.engine = make_engine("fast", board, rules)
         self._opening = Position(self.engine, self.engine.initial())
 
-    def given(self, position: Position) -> Given:
-        """The orders of all powers that have units or builds to order: power -> slot -> order number.
+    def orders(self, power: int, position: Position) -> list[int]:
+        """A power's orders, without WAIVE.
 
         Raises:
-            EvaluationError: a policy is rejected.
+            EvaluationError: the policy is rejected.
         """
-        asked = [power for power in self.policies if position.slots(self.board.power_index[power])]
-        if not asked:
-            return {}
-        reversed_units = Position(self.engine, units_reversed(position.state))
-        given: Given = {}
-        for power in asked:
-            orders = self._orders(power, position, SEEDS[0])
-            again = self._orders(power, reversed_units, SEEDS[1])
-            self._check_same(power, orders, again, f"asked twice in {position.phase}")
-            given[self.board.power_index[power]] = self._slotted(power, position, orders)
-        return given
+        if not position.slots(power):
+            return []
+        who, turned = self.board.powers[power], Position(self.engine, units_reversed(position.state))
+        orders = self._answer(who, position, SEEDS[0])
+        self._check_same(who, orders, self._answer(who, turned, SEEDS[1]), f"asked twice in {position.phase}")
+        self._check_legal(who, position, orders)
+        return orders
 
     def play(self, others: Mapping[str, Policy], seed: int) -> Game:
         """Play a whole game, with `others` in the other seats.
@@ -109,9 +104,8 @@ class PolicyAnswers:
         return env.game
 
     def _check_game(self, position: Position, actions: Mapping[str, Any]) -> None:
-        given = self.given(position)
         for power in self.policies:
-            alone = list(given.get(self.board.power_index[power], {}).values())
+            alone = self.orders(self.board.power_index[power], position)
             ordered = self._numbers(power, position.phase, actions[power])
             self._check_same(
                 power, ordered, alone, f"in {position.phase} of a game, and asked about the position alone"
@@ -124,7 +118,7 @@ class PolicyAnswers:
             one, other = (repr([texts[order] for order in orders])[:200] for orders in (first, second))
             refuse(power, f"{where}, it orders {one} and {other}")
 
-    def _orders(self, power: str, position: Position, seed: int) -> list[int]:
+    def _answer(self, power: str, position: Position, seed: int) -> list[int]:
         """The policy's answer to a position, after a reset."""
         policy = self.policies[power]
         policy.reset(power, seed)
@@ -140,16 +134,15 @@ class PolicyAnswers:
             refuse(power, f"in {phase} it orders {unknown[0]!r:.80}, which is no order of this board")
         return [number for text in answer if (number := self.board.orders.index[text]) != WAIVE]
 
-    def _slotted(self, power: str, position: Position, orders: list[int]) -> dict[int, int]:
-        """Slot -> order."""
-        slotted: dict[int, int] = {}
-        for count, order in enumerate(orders):
-            slot = self._slot(position, self.board.power_index[power], order, orders[:count])
-            if slot is None or slot in slotted:
-                text = repr(self.board.orders.texts[order])
+    def _check_legal(self, power: str, position: Position, orders: list[int]) -> None:
+        """Check that the orders are legal together."""
+        slots = [
+            self._slot(position, self.board.power_index[power], order, orders[:at]) for at, order in enumerate(orders)
+        ]
+        for at, slot in enumerate(slots):
+            if slot is None or slot in slots[:at]:
+                text = repr(self.board.orders.texts[orders[at]])
                 refuse(power, f"in {position.phase} it orders {text}, which is not legal there, or not with the rest")
-            slotted[slot] = order
-        return slotted
 
     def _slot(self, position: Position, power: int, order: int, before: list[int]) -> int | None:
         """The slot in which this order is legal for the power, given the orders before it."""

@@ -53,13 +53,13 @@ def best_response(
     """The best response of a power, or of a coalition whose points are added up, to a fixed profile.
 
     Every other policy must answer the same position with the same orders, whatever the history and seed; or it is a
-    network ("rl:PATH"), or a mix of such policies that each seat draws once a game ("mix:dove=1/3,hold=2/3"), about
-    which the deviators learn from past orders. Networks that sample their orders are enumerated order by order, which
-    only the smallest games allow; a mix must not contain them. Policies that read points, history or observation arrays
-    are rejected. So are policies whose answers differ when checked: the search asks each policy twice in every
-    position, with a different seed and unit order; policies outside mixes also play some games against random
-    deviators, and one game of the optimal line. Memory or randomness that these checks miss makes the value wrong.
-    Punishers with memory are accepted if all others are identical punishers (`with_known_deviator`).
+    network that takes its most probable orders ("rl:PATH,greedy=yes"), or a mix of such policies that each seat draws
+    once a game ("mix:dove=1/3,hold=2/3"), about which the deviators learn from past orders. Networks that sample their
+    orders are rejected, and policies that read points, history or observation arrays. So are policies whose answers
+    differ when checked: the search asks each policy twice in every position, with a different seed and unit order;
+    policies outside mixes also play some games against random deviators, and one game of the optimal line. Memory or
+    randomness that these checks miss makes the value wrong. Punishers with memory are accepted if all others are
+    identical punishers (`with_known_deviator`).
 
     Args:
         map_name: a board without convoys, such as "clique:4".

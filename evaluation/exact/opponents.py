@@ -20,58 +20,50 @@ from evaluation.checks import ESTIMATE, EvaluationError
 from evaluation.exact.answers import PolicyAnswers
 from welfare_env import Board, Rules
 from welfare_env.board.orders import WAIVE
-from welfare_env.engine import DISLODGED, FALL_RETREATS, PHASE, SPRING_RETREATS, UNITS, WINTER, State, layout_of
+from welfare_env.engine import State, layout_of
 from welfare_env.game.position import Position
 
 Orders = tuple[int, ...]  # order numbers of one power, without WAIVE
-Answer = list[tuple[float, Orders]]  # a player's possible orders in a position, with probabilities
 Masks = tuple[int, ...]  # for each seat, the possible players as bits
 Outcome = tuple[float, dict[int, Orders], Masks]
 
 MAX_WAYS = 4096
-"""Largest number of joint orders of one power, or of outcomes of a position."""
+"""Largest number of outcomes of a position."""
 
 
 class Player(Protocol):
-    """A player whose orders (or their distribution) depend on the position only.
+    """A player whose orders depend on the position only.
 
     Attributes:
-        is_deterministic: whether it gives the same orders in the same position.
         reads_points: whether its orders may depend on welfare points.
         reads_sequence: whether its orders may depend on the sequence of its units.
         asked_ahead: whether many positions at once take it less time.
     """
 
-    is_deterministic: bool
     asked_ahead: bool
     reads_points: bool
     reads_sequence: bool
 
-    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
-        """Its possible orders as each of `powers` int [n] in positions int32 [n, state size]."""
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Orders]:
+        """Its orders as each of `powers` int [n] in positions int32 [n, state size]."""
 
 
 class ScriptedPlayer:
     """A policy that answers the same position with the same orders, as `best_response` requires."""
 
-    is_deterministic, reads_points, reads_sequence, asked_ahead = True, False, False, False
+    reads_points, reads_sequence, asked_ahead = False, False, False
 
     def __init__(self, board: Board, rules: Rules, policy: Policy) -> None:
-        self._layout = layout_of(board)
-        self._asked = [PolicyAnswers(board, rules, {power: policy}) for power in board.powers]
+        self._layout, self._asked = layout_of(board), PolicyAnswers(board, rules, dict.fromkeys(board.powers, policy))
 
-    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Orders]:
         """As `Player.answers`.
 
         Raises:
             EvaluationError: the policy is rejected.
         """
-        return [[(1.0, self._orders(row, power))] for row, power in zip(rows, powers.tolist(), strict=True)]
-
-    def _orders(self, row: np.ndarray, power: int) -> Orders:
-        asked = self._asked[power]
-        position = Position(asked.engine, State(self._layout, row))
-        return tuple(asked.given(position).get(power, {}).values())
+        positions = (Position(self._asked.engine, State(self._layout, row)) for row in rows)
+        return [tuple(self._asked.orders(*each)) for each in zip(powers.tolist(), positions, strict=True)]
 
 
 class NetworkPlayer:
@@ -82,6 +74,7 @@ class NetworkPlayer:
 
     Raises:
         CheckpointError: the network does not fit the board and rules.
+        EvaluationError: it samples its orders.
     """
 
     reads_sequence = True  # it orders its units one by one
@@ -90,49 +83,22 @@ class NetworkPlayer:
     def __init__(self, board: Board, rules: Rules, policy: Any) -> None:
         from agents.rl.inputs import InputEncoder
 
-        self._network, self._reader = policy.network_for(board, rules), InputEncoder(board, rules)
-        self.is_deterministic, self.reads_points = policy.greedy, self._network.reads_points
-
-    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
-        """As `Player.answers`.
-
-        Raises:
-            EvaluationError: a network that samples its orders has too many joint orders.
-        """
-        packed = self._reader.pack(rows, powers)
-        inputs = self._reader.read(packed)
-        if self.is_deterministic:
-            drawn, _, _ = self._network.answer(inputs, np.full(inputs.num_rows, -1.0))
-            given = np.split(self._reader.choices(inputs, drawn), inputs.first_rows[1:-1])
-            return [[(1.0, _without_waive(orders))] for orders in given]
-        lengths = np.split(np.diff(inputs.starts), inputs.first_rows[1:-1])
-        return [self._joint_answers(one, counts) for one, counts in zip(packed, lengths, strict=True)]
-
-    def _joint_answers(self, packed: np.ndarray, counts: np.ndarray) -> Answer:
-        """All its possible joint orders in one position. `counts` has the number of legal orders per unit."""
-        ways = prod(counts.tolist())
-        if ways > MAX_WAYS:
+        if not policy.greedy:
             raise EvaluationError(
-                f"a network that samples its orders has {ways:,} joint orders for {len(counts)} units, more than "
-                f"{MAX_WAYS:,}: too many for exact expectations. Use its most probable orders (rl:PATH,greedy=yes), "
-                f"or {ESTIMATE}"
+                "a network that samples its orders has no exact value. Use its most probable orders "
+                f"(rl:PATH,greedy=yes), or {ESTIMATE}"
             )
-        answers = np.array(list(product(*map(range, counts))), np.int64).reshape(ways, -1)
-        inputs = self._reader.read(np.repeat(packed[None], ways, axis=0))
-        import torch
+        self._network, self._reader = policy.network_for(board, rules), InputEncoder(board, rules)
+        self.reads_points = self._network.reads_points
 
-        with torch.no_grad():
-            logp = self._network.judge(inputs, answers.ravel()).logp.double().numpy()
-        chances = np.exp(logp.reshape(ways, -1).sum(axis=1)) if len(counts) else np.ones(1)
-        orders = self._reader.choices(inputs, answers.ravel()).reshape(ways, -1)
-        found: dict[Orders, float] = defaultdict(float)
-        for given, chance in zip(orders, (chances / chances.sum()).tolist(), strict=True):
-            found[_without_waive(given)] += chance
-        return [(chance, given) for given, chance in found.items()]
-
-
-def _without_waive(orders: np.ndarray) -> Orders:
-    return tuple(orders[orders != WAIVE].tolist())
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Orders]:
+        """As `Player.answers`."""
+        inputs = self._reader.read(self._reader.pack(rows, powers))
+        if not inputs.num_rows:
+            return [()] * len(rows)
+        drawn, _, _ = self._network.answer(inputs, np.full(inputs.num_rows, -1.0))
+        given = np.split(self._reader.choices(inputs, drawn), inputs.first_rows[1:-1])
+        return [tuple(orders[orders != WAIVE].tolist()) for orders in given]
 
 
 @dataclass(frozen=True)
@@ -151,26 +117,16 @@ class OpponentSeats:
         seats: power -> its possible players.
 
     Attributes:
-        is_drawn: whether policies or orders are drawn.
+        is_drawn: whether policies are drawn.
         reads_points: whether a player reads points.
         sequenced: powers with a player who reads the sequence of its units.
-
-    Raises:
-        EvaluationError: a mix contains a player that samples its orders.
     """
 
     def __init__(self, board: Board, seats: Mapping[int, OpponentSeat]) -> None:
-        for power, seat in seats.items():
-            if len(seat.players) > 1 and not all(player.is_deterministic for player in seat.players):
-                raise EvaluationError(
-                    f"{board.powers[power]}: a mix must not contain players that sample their orders, which never "
-                    "reveal for certain which player was drawn. Use their most probable orders (rl:PATH,greedy=yes)"
-                )
         self.powers, self._seats = tuple(seats), tuple(seats.values())
-        self._layout = layout_of(board)
-        self._known: dict[tuple[Player, int, bytes], Answer] = {}  # player, power, position -> answer
+        self._known: dict[tuple[Player, int, bytes], Orders] = {}  # player, power, position -> its orders
         players = [player for seat in self._seats for player in seat.players]
-        self.is_drawn = len(players) > len(seats) or not all(player.is_deterministic for player in players)
+        self.is_drawn = len(players) > len(seats)
         self.reads_points = any(player.reads_points for player in players)
         self.sequenced = tuple(
             power for power, seat in seats.items() if any(player.reads_sequence for player in seat.players)
@@ -197,21 +153,9 @@ class OpponentSeats:
         for player, asked in wanted.items():
             rows = np.array([np.frombuffer(key, np.int32) for _, key in asked])
             powers = np.array([power for power, _ in asked])
-            has_orders = self._has_orders(rows, powers)
-            found = iter(player.answers(rows[has_orders], powers[has_orders]) if has_orders.any() else ())
-            for (power, key), has in zip(asked, has_orders.tolist(), strict=True):
-                self._known[player, power, key] = next(found) if has else [(1.0, ())]
-
-    def _has_orders(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """Whether powers [n] may have orders to give: bool [n]. False only if a power certainly has none."""
-        at, places, own = self._layout, np.arange(self._layout.most_units), powers[:, None]
-        units = ((rows[:, at.power : at.piece] == own) & (places < rows[:, UNITS, None])).any(axis=1)
-        waiting = np.arange(at.most_dislodged) < rows[:, DISLODGED, None]
-        lost = ((rows[:, at.lost_power : at.lost_piece] == own) & waiting).any(axis=1)
-        owns = (rows[:, at.owner : at.welfare] == own).any(axis=1)
-        is_winter = rows[:, PHASE] == WINTER
-        is_retreat = np.isin(rows[:, PHASE], (SPRING_RETREATS, FALL_RETREATS))
-        return np.where(is_retreat, lost, units | (is_winter & owns))
+            self._known |= {
+                (player, *each): orders for each, orders in zip(asked, player.answers(rows, powers), strict=True)
+            }
 
     def outcomes(self, key: bytes, masks: Masks) -> list[Outcome]:
         """The others' possible joint orders in a position: probability, orders by power, and updated masks.
@@ -224,7 +168,7 @@ class OpponentSeats:
         if (count := prod(map(len, parts))) > MAX_WAYS:
             raise EvaluationError(
                 f"{count:,} joint orders of the others in a position, more than {MAX_WAYS:,}: too many for exact "
-                "expectations. Use networks' most probable orders (rl:PATH,greedy=yes), or " + ESTIMATE
+                f"expectations. Mix fewer policies, or {ESTIMATE}"
             )
         return [
             (
@@ -242,9 +186,9 @@ class OpponentSeats:
         chances: dict[Orders, float] = defaultdict(float)
         members: dict[Orders, int] = defaultdict(int)
         for number in _players_in(mask):
-            for chance, orders in self._known[players[number], power, key]:
-                chances[orders] += chance * weights[number] / total
-                members[orders] |= 1 << number
+            orders = self._known[players[number], power, key]
+            chances[orders] += weights[number] / total
+            members[orders] |= 1 << number
         return [(chance, orders, members[orders]) for orders, chance in chances.items() if chance > 0]
 
 

@@ -49,7 +49,7 @@ class BestResponse(ExactResult):
         profile_value: their expected points with their own policies of the profile; None if it has none for them.
         positions: number of positions searched; what is known about the other players counts as part of a position.
         orders: an optimal line of play: (short phase name, the coalition's orders) for every phase. None if the others
-            draw their orders or policies.
+            draw their policies.
         plan: the best response at every position that it can reach: position int32 [state size] in canonical form, the
             coalition's order numbers, and its expected points from there on.
     """

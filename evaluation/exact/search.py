@@ -1,4 +1,4 @@
-"""The highest expected points of a power or a coalition against fixed players, who may draw their policy or orders.
+"""The highest expected points of a power or a coalition against fixed players, whose policies may be drawn once a game.
 
 A depth-first search over what the deviators know: the position and the possible players per seat. A node has *plans*
 (their joint orders), and each plan has *outcomes* (the others' orders, with probabilities). Values are expectations,
