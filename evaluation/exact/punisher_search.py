@@ -5,7 +5,7 @@ The kernels are in `graph_kernels` and `value_kernels`; this module allocates th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 import numpy as np
@@ -17,7 +17,7 @@ from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
 from evaluation.exact import value_kernels as v
 
-STEP = 2_000  # nodes expanded between two reports
+STEP = 2_000  # nodes expanded before the kernel returns, so that Ctrl-C is heard
 FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
 MAX_PLANS = 1 << 18  # the punishers' joint orders in one position
 OF_NODES = ("keys", "centers", "units", "plan", "widened", "proof", "low", "high", "mark")
@@ -37,12 +37,10 @@ class PunisherSearch:
 
     Attributes:
         seat: each power's number in the first node, int64.
-        report: progress callback, called with the number of nodes.
     """
 
     def __init__(self, clique: Clique, deviator: int, excluded: int = NOBODY, breadth: int = g.STATED) -> None:
         self.clique, self.deviator, self.excluded, self.breadth = clique, deviator, excluded, breadth
-        self.report: Callable[[int], None] = lambda nodes: None
         self.provinces = clique.cores + clique.powers
         self._given = np.array([clique.cores, clique.powers, self.provinces, deviator])
         self.seat = np.zeros(MAX_PROVINCES, np.int64)
@@ -78,7 +76,6 @@ class PunisherSearch:
                 return bool(found)
             if numbers[g.EXPANDED] < numbers[g.LIMIT]:
                 self.grow()
-            self.report(int(numbers[g.NODES]))
 
     def grow(self) -> None:
         """Double the array that is full or nearly full."""
