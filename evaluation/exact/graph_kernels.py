@@ -38,7 +38,6 @@ kernel = compiler_of(
 MAX_YEARS = 10
 STATED, BEST = 1, 0  # values of BREADTH below
 COLUMNS = (MAX_YEARS + 1) * (MAX_YEARS + 2) // 2
-MAX_SEEN, MAX_PROBES = 1024, 16  # hash set of replies' results while a plan is expanded: size, probes
 DISBAND_HERE, BUILD_HERE = 100, 101  # Winter orders
 
 # Phase codes; the last four are for nodes of the path.
@@ -432,44 +431,20 @@ def path_moves(t, owner, unit, order):
 
 
 @kernel
-def _is_new(seen, key):
-    """Whether a key is new; it is stored if there is room. Keys without room count as new every time.
-
-    Args:
-        seen: hash set, int64 [MAX_SEEN, 4], initially zeros.
-    """
-    slot = hash_of(key) & (MAX_SEEN - 1)
-    for _ in range(MAX_PROBES):
-        row = seen[slot]
-        if row[0] == 0:  # free: after a phase, somebody owns something
-            row[:] = key
-            return True
-        if row[0] == key[0] and row[1] == key[1] and row[2] == key[2] and row[3] == key[3]:
-            return False
-        slot = (slot + 1) & (MAX_SEEN - 1)
-    return True
-
-
-@kernel
 def expand(t, node, plan, replies):
-    """Find the edges of a plan. False if there is no room; then only some new nodes may have been added.
-
-    Most replies lead to few distinct positions, so only new positions are relabeled and looked up.
-    """
+    """Find the edges of a plan. False if there is no room; then only some new nodes may have been added."""
     number = list_joint(t, node, t.orders[plan], DEVIATORS, KNOWN, replies)
     if number > len(replies):
         return False
     first = t.numbers[EDGES]
     t.numbers[STAMP] += 1
     code, owner, unit, lost, options = position(t, node)
-    w, seen = np.zeros((SCRATCH_ROWS, MAX_PROVINCES), np.int16), np.zeros((MAX_SEEN, 4), np.int64)
-    key = np.empty(4, np.int64)
+    w = np.zeros((SCRATCH_ROWS, MAX_PROVINCES), np.int16)
     new_owner, new_unit, new_lost, new_options = owner.copy(), unit.copy(), lost.copy(), options.copy()
     for r in range(number):
         new_owner[:], new_unit[:], new_lost[:], new_options[:] = owner, unit, lost, options
         phase = settle(t.shape, PHASE_OF[code], new_owner, new_unit, new_lost, new_options, replies[r], w)
-        pack(t.shape, phase, new_owner, new_unit, new_lost, new_options, key)
-        if _is_new(seen, key) and not _add(t, insert(t, phase, new_owner, new_unit, new_lost, new_options)):
+        if not _add(t, insert(t, phase, new_owner, new_unit, new_lost, new_options)):
             t.numbers[EDGES] = first
             return False
     t.first[plan] = first
