@@ -131,7 +131,7 @@ def _bounce_all(unit, order, w, units, movers):
 
 @kernel
 def _bounce_swaps(unit, order, w, movers):
-    """Bounce one or both of two units that would trade places. Returns whether any bounced."""
+    """Bounce one or both of two units that would trade places; all supports defend. Returns whether any bounced."""
     bounced = False
     for i in range(movers):
         p = w[MOVERS, i]
@@ -142,9 +142,9 @@ def _bounce_swaps(unit, order, w, movers):
             continue
         mine, his = w[HELP, p] - w[NO_HELP, p], w[HELP, q] - w[NO_HELP, q]
         equal = unit[p] == unit[q] or w[HELP, p] == w[HELP, q]
-        if equal or mine <= his:
+        if equal or mine <= w[HELP, q]:
             w[MOVING, p] = 2
-        if equal or his <= mine:
+        if equal or his <= w[HELP, p]:
             w[MOVING, q] = 2
         bounced = True
     return bounced

@@ -15,7 +15,7 @@ OPTIONS = {
     "mediator": "with a mediator",
     "build_and_disband": "builds and disbands in one Winter, as in the published runs",
 }
-PUBLISHED = {"retreat_welfare": True, "build_and_disband": True}
+PUBLISHED = {"retreat_welfare": True, "build_and_disband": True, "adjudication": "package"}
 VARIANTS = {"welfare": "Welfare Diplomacy", "standard": "standard Diplomacy"}
 
 
@@ -35,6 +35,7 @@ def rules_text(rules: Mapping[str, Any], swept: Collection[str] = ()) -> str:
         "press": _press(values),
         "scoring": f"scored by {values['scoring']}" if values["scoring"] not in (None, "welfare") else "",
         "progressive": _weights(values["progressive"]),
+        "adjudication": "" if values["adjudication"] == "rulebook" else "adjudicated as by the diplomacy package",
     } | {name: text for name, text in OPTIONS.items() if values[name]}
     varied = [name for name in values if name in swept]
     if "message_rounds" in varied and values["press"] is not None:

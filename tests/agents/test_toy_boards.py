@@ -81,6 +81,18 @@ def test_adjudication_is_the_engines(name):
             assert lost[core] == (unit[core] if places else kernels.NOBODY)
 
 
+def test_supports_by_the_others_power_defend_in_a_swap():
+    """As in the engine by the rulebook; random positions rarely have it."""
+    clique = clique_of(welfare_env.load_board("clique:5"))
+    shape, w = shape_of(clique), np.zeros((kernels.SCRATCH_ROWS, kernels.MAX_PROVINCES), np.int16)
+    unit = np.array([0, 1, 1, 0, 2] + [kernels.NOBODY] * 5, np.int8)
+    to_0, to_1 = kernels.SUPPORT + 16 * 1 + 0, kernels.SUPPORT + 16 * 0 + 1
+    order = np.array([1, 0, to_1, to_0, to_0, 5, 6, 7, 8, 9], np.int16)
+    kernels.adjudicate(shape, unit, order, w)
+    assert w[kernels.AFTER, :5].tolist() == unit[:5].tolist()
+    assert clique.rows(stepped(clique, unit, order))[1].tolist() == unit.tolist()
+
+
 def in_cores():
     """A game on clique:3 in the first Fall, in which everybody has entered its core."""
     game = welfare_env.Game("clique:3", Rules(press=None, years=3))

@@ -149,12 +149,12 @@ class TestBuildAndDisband:
 class TestPublished:
     """The rules of the program behind the paper's figures."""
 
-    def test_they_are_two_options(self) -> None:
-        assert Rules.published() == Rules(retreat_welfare=True, build_and_disband=True)
+    def test_they_are_three_options(self) -> None:
+        assert Rules.published() == Rules(retreat_welfare=True, build_and_disband=True, adjudication="package")
 
     def test_other_options_are_given_as_ever(self) -> None:
         rules = Rules.published(years=5, press=None, retreat_welfare=False)
-        assert rules == Rules(years=5, press=None, build_and_disband=True)
+        assert rules == Rules(years=5, press=None, build_and_disband=True, adjudication="package")
         with pytest.raises(RulesError, match="years"):
             Rules.published(years=0)
         with pytest.raises(RulesError, match="variant"):
