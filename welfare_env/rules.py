@@ -112,8 +112,8 @@ class Rules:
     def published(cls, **options: Any) -> Rules:
         """The rules of the program that produced the paper's figures, for comparisons (see docs/differences.md).
 
-        They differ from the paper's text in two points: welfare points are also gained after retreats, and a power may
-        build and disband in one Winter. And the `diplomacy` package adjudicates, not the rulebook.
+        They differ from the paper's text in three points: welfare points are also gained after retreats, a power may
+        build and disband in one Winter, and the `diplomacy` package's rulings hold where it differs from the rulebook.
 
         Args:
             options: any of the attributes, e.g. ``years=5``.

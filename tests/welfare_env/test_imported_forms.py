@@ -191,7 +191,7 @@ def test_after_the_end_the_site_repeats_the_centers_before_the_last_move(tmp_pat
     assert_same_end(found, saved, tmp_path)
 
 
-WALKED = "orders of convoys that no program carries out, shown as holds and moves by land: 1"
+WALKED = "orders of convoys that webDiplomacy and dipcc do not carry out, shown as holds and moves by land: 1"
 SWAP = {"TURKEY": ["A CON", "F AEG"], "RUSSIA": ["F BUL/EC"]}
 
 

@@ -68,10 +68,11 @@ def sorted_lists(powers):
     return {power: sorted(given) for power, given in powers.items()}
 
 
-def without_coasts(orders):
-    """The site names no coast of a destination that a unit supports."""
+def as_on_the_site(orders):
+    """The site names no coast of a destination that a unit supports; its armies walk unless a fleet convoys them."""
     return {
-        power: sorted(re.sub(r"( S .* - ...)/..$", r"\1", text) for text in texts) for power, texts in orders.items()
+        power: sorted(re.sub(r"( S .* - ...)/..$| VIA$", r"\1", text) for text in texts)
+        for power, texts in orders.items()
     }
 
 
@@ -143,7 +144,21 @@ def test_a_game_of_the_site(saved, site_game, tmp_path):
     assert_same_positions(found.record(), saved)
     theirs = import_game(written(tmp_path, saved, "same.json")).record()
     for mine, other in zip(found.record()["phases"], theirs["phases"], strict=True):
-        assert without_coasts(mine["orders"]) == without_coasts(other["orders"])
+        assert as_on_the_site(mine["orders"]) == as_on_the_site(other["orders"])
+
+
+def test_a_game_by_the_packages_rulings_keeps_its_orders(tmp_path):
+    """It lets an army walk if the convoy of its own power's fleet is disrupted (DATC 6.G.20)."""
+    theirs = new_game()
+    theirs.clear_units()
+    orders = {"ITALY": ["A NAP - ROM", "F TYS C A NAP - ROM"], "FRANCE": ["F WES - TYS", "F LYO S F WES - TYS"]}
+    for power, texts in orders.items():
+        theirs.set_units(power, [text[:5] for text in texts])
+        theirs.set_orders(power, texts)
+    theirs.process()
+    game = import_game(written(tmp_path, to_saved_game_format(theirs))).game
+    assert game.rules.adjudication == "package"
+    assert game.history[0].orders["ITALY"] == tuple(orders["ITALY"])
 
 
 # By hand, after lib/gamefiles.php of github.com/kestasjk/webDiplomacy: 79 is the south coast of St. Petersburg (32).

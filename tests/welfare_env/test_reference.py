@@ -353,7 +353,8 @@ from welfare_env import Game, Rules
 from welfare_env.engine.engines import ENGINES
 for engine in sorted(ENGINES):
     for variant in ("welfare", "standard"):
-        game, rng = Game("standard", Rules(variant=variant, years=3), engine), np.random.default_rng(11)
+        rules, rng = Rules(variant=variant, years=3, adjudication="package"), np.random.default_rng(11)
+        game = Game("standard", rules, engine)
         while not game.is_done:
             for power in game.powers:
                 slots = list(game.legal_orders(power).values())

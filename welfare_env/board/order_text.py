@@ -34,6 +34,7 @@ _COMMENT = re.compile(r"(?<=\S)\s*(?:#|//).*", re.DOTALL)
 # Dashes, except the long one, and arrows.
 _DASHES = re.compile("[\u00bb\u2010-\u2013\u203a\u2190-\u21ff\u2212\u2794-\u27be\u27f0-\u27ff]|[-=~]*>|--+")
 _COMMAND = re.compile(r"\(\s*([SCHRDBM-]|VIA|HOLDS?|SUPPORTS?|CONVOYS?|(?:VIA|BY) CONVOY)\s*\)")
+_DOUBTED_WAY = re.compile(r"\b(?:NO|NOT|WITHOUT|NEVER|OR|DON T)\b.*\b(?:CONVOY\w*|C|VIA|LAND|SEA)\b")
 _BY_LAND = re.compile(r"[(,]?\s*\b(?:BY|VIA|OVER)\s*LAND\b(?:\s*\))?")
 COAST_NAME = re.compile(r"\(?\b([NSEW])(?:ORTH|OUTH|AST|EST)(?:ERN)?[ -]+COAST\b\)?")
 _COAST_OF = re.compile(r"/?\b([NSEW]C) OF (?:THE )?([A-Z0-9]{3})\b")
@@ -237,6 +238,7 @@ def _opened(before: str, inside: str, board: Board) -> str:
     """Parentheses and the word before them: "A (PAR" and "A PAR (to BUR" are parts of an order, others are remarks."""
     words = [word for word in (_word(word, board) for word in _TOKEN.findall(inside)) if word not in ("", "A", "F")]
     is_way = any(one in ("-", "VIA") and place in board.location_index for one, place in pairwise(words))
+    is_way |= _DOUBTED_WAY.search(inside) is not None  # "(no convoy)" is no remark
     return f"{before} {inside} " if is_way or _word(before, board) in ("A", "F", "S", "C", "-") else f"{before} "
 
 

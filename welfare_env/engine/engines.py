@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 
 from welfare_env import checks
@@ -15,7 +16,7 @@ DEFAULT_ENGINE = "fast"
 
 
 def make_engine(name: str, board: Board, rules: Rules) -> Engine:
-    """The engine of this name.
+    """The engine of this name. The reference engine is the `diplomacy` package: its rules say so.
 
     Raises:
         RulesError: no such engine, or `rules` is not a `Rules`.
@@ -23,5 +24,7 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     checks.choice("engine", name, ENGINES)
     if not isinstance(rules, Rules):
         raise RulesError(f"rules={checks.quoted(rules)}: give welfare_env.Rules(...)")
+    if name == "reference":
+        rules = replace(rules, adjudication="package")
     engine: Engine = getattr(import_module(f"welfare_env.engine.{name}"), ENGINES[name])(board, rules)
     return engine

@@ -74,4 +74,5 @@ def possible_rules(played: PhaseRecord, texts: Sequence[str]) -> str:
         "retreats after an attack by convoy (DATC 6.H)": any(text.endswith("VIA") for text in texts),
     }
     found = [rule for rule, is_involved in rules.items() if is_involved]
-    return f"Programs differ on {', '.join(found)}" if found else "No rule on which programs differ is involved"
+    involved = f"Programs differ on {', '.join(found)}" if found else "No rule on which programs differ is involved"
+    return f"{involved}; or the file was edited"

@@ -19,7 +19,7 @@ from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH, is_sendable
 from welfare_env.imports.differences import MOVEMENT, RETREATS, Units, difference, place, possible_rules
 from welfare_env.imports.foreign import ForeignGame, ForeignMessage, ForeignPhase, ImportedGame
 from welfare_env.render.replay.annotations import Reasoning
-from welfare_env.rules import ADJUDICATIONS, Rules
+from welfare_env.rules import Rules
 
 
 class _RefusedError(RecordError):
@@ -33,8 +33,9 @@ class _RefusedError(RecordError):
 def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
     """Replay a game, comparing every position with the file's.
 
-    Games of other programs than webDiplomacy are replayed by the `diplomacy` package's rulings (`Rules.adjudication`)
-    if they do not follow from the rulebook's: it writes the same form as dipcc, and AI_Diplomacy plays on it.
+    The orders are taken as they are, by the rulebook. If other positions follow, the game may be one of the `diplomacy`
+    package (or of AI_Diplomacy, which plays on it) and is replayed by its rulings; or one of webDiplomacy or dipcc,
+    where an army walks if it can, and its orders are written so.
 
     Args:
         until: stop when this is the current phase; None for the whole game.
@@ -43,17 +44,19 @@ def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
         RecordError: the file's positions do not follow from its orders by our rules, or `until` is not in the file.
     """
     refusals = []
-    for adjudication in ADJUDICATIONS[: 1 if foreign.program == "webDiplomacy" else None]:
+    for adjudication, walks in (("rulebook", False), ("package", False), ("rulebook", True)):
+        if foreign.program == "webDiplomacy" and adjudication == "package":
+            continue
         try:
-            return _replayed(foreign, until, adjudication)
+            return _replayed(foreign, until, adjudication, walks)
         except _RefusedError as refused:
             refusals.append(refused)
     raise max(refusals, key=lambda refused: refused.number)  # of the replay that got further
 
 
-def _replayed(foreign: ForeignGame, until: str | None, adjudication: str) -> ImportedGame:
+def _replayed(foreign: ForeignGame, until: str | None, adjudication: str, walks: bool) -> ImportedGame:
     phases = _chosen(foreign.phases, until)
-    replay = _Replay(_opening(foreign, phases, adjudication))
+    replay = _Replay(_opening(foreign, phases, adjudication), walks)
     for number, phase in enumerate(phases):
         try:
             replay.read(phase)
@@ -63,7 +66,7 @@ def _replayed(foreign: ForeignGame, until: str | None, adjudication: str) -> Imp
     if until is not None and until != game.phase:
         raise RecordError(f"until={until!r}: by our rules there is nothing to order in it, and {game.phase} follows")
     notes = [f"{what}: {count:,}" for what, count in replay.notes.items() if count]
-    if adjudication != ADJUDICATIONS[0]:
+    if adjudication == "package":
         notes.append("replayed by the diplomacy package's rulings, since by the rulebook's other positions follow")
     origin = foreign.program, foreign.id, foreign.players, foreign.outcome
     return ImportedGame(game, *origin, (*notes, *foreign.unread), tuple(replay.reasoning))
@@ -99,8 +102,9 @@ def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase], adjudication:
 class _Replay:
     """A game in which the phases of a file are played, one after another."""
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, walks: bool) -> None:
         self.game = game
+        self._walks = walks  # whether an army that can walk does
         self.notes: Counter[str] = Counter()
         self.reasoning: list[Reasoning] = []
         self._before: ForeignPhase | None = None  # the previous phase of the file
@@ -206,12 +210,12 @@ class _Replay:
                 self.notes[what] += len(void)
 
     def _as_executed(self, power: str, orders: Sequence[str], convoyed: Container[str]) -> list[str]:
-        """Orders as the programs execute them: an army that can walk does, unless it says VIA and a fleet convoys it.
+        """Orders as webDiplomacy and dipcc execute them: an army walks, unless it says VIA and a fleet convoys it.
 
         By the rulebook it would stay if it says VIA and no fleet convoys it (DATC 6.G.8), and take a convoy by a fleet
         of its own power if it does not (6.G.1): so its order loses VIA, or that fleet holds.
         """
-        if self.game.rules.adjudication != ADJUDICATIONS[0] or not any(" C " in x or "VIA" in x for x in orders):
+        if not self._walks or not any(" C " in x or "VIA" in x for x in orders):
             return list(orders)
         legal = {text for options in self.game.legal_orders(power).values() for text in options}
         found = []
@@ -224,7 +228,8 @@ class _Replay:
                 text = by_land
             found.append(text)
         changed = sum(text not in orders for text in found)
-        self.notes["orders of convoys that no program carries out, shown as holds and moves by land"] += changed
+        what = "orders of convoys that webDiplomacy and dipcc do not carry out, shown as holds and moves by land"
+        self.notes[what] += changed
         return found
 
 
