@@ -20,7 +20,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def entries(page):
     """The public names that have an entry on the page of their face, once for each."""
-    found = re.findall(rf"^\.\. (?:auto\w+|py:data):: {page.stem}\.(\w+)$", page.read_text(), re.MULTILINE)
+    found = re.findall(rf"^\.\. (?:auto(?!module)\w+|py:data):: {page.stem}\.(\w+)$", page.read_text(), re.MULTILINE)
     if ".. library::" in page.read_text():
         modal_env = importlib.import_module("modal_env")
         found += [name for name in modal_env.__all__ if isinstance(getattr(modal_env, name), modal_env.Agent)]

@@ -99,7 +99,7 @@ def test_paradoxes_are_told_by_their_orders(kind: str) -> None:
 @pytest.mark.slow
 def test_crowded_positions_bring_up_everything() -> None:
     """What the comparison is worth: no rare situation is missing from it."""
-    tally = play(SUITES["crowded positions"], SEED, range(200))
+    tally = play(SUITES["crowded positions"], SEED, range(400))
     assert tally.mismatches == []
     for situation in (
         "attacks on one's own",

@@ -126,6 +126,7 @@ def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, s
 
 def test_rllibs_checkpoint_becomes_a_player(tmp_path, small_ray, monkeypatch):
     """The algorithm itself, its checkpoint by the command without Ray, and what a damaged one says."""
+    training.register()  # `ray.shutdown` forgets names
     config = (
         PPOConfig()
         .environment("welfare_env", env_config={"map_name": "clique:3", "years": 1})

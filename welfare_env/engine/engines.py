@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
 
 from welfare_env import checks
@@ -16,7 +15,7 @@ DEFAULT_ENGINE = "fast"
 
 
 def make_engine(name: str, board: Board, rules: Rules) -> Engine:
-    """The engine of this name. The reference engine is the `diplomacy` package: its rules say so.
+    """The engine of this name. The reference engine decides as the `diplomacy` package, whatever the rules say.
 
     Raises:
         RulesError: no such engine, or `rules` is not a `Rules`.
@@ -24,7 +23,5 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     checks.choice("engine", name, ENGINES)
     if not isinstance(rules, Rules):
         raise RulesError(f"rules={checks.quoted(rules)}: give welfare_env.Rules(...)")
-    if name == "reference":
-        rules = replace(rules, adjudication="package")
     engine: Engine = getattr(import_module(f"welfare_env.engine.{name}"), ENGINES[name])(board, rules)
     return engine

@@ -43,7 +43,7 @@ class TestParts:
         assert policy.style.addition == Addition.JOURNAL | Addition.THREATS
         assert policy.to_dict()["style"]["addition"] == "journal+threats"
         assert agents.specs.read("lm:scripted/stub,add=threats+journal").text == "lm:scripted/stub,add=journal+threats"
-        with pytest.raises(UnknownAgentError, match=r"add=journal\+threats"):
+        with pytest.raises(UnknownAgentError, match="threats"):
             agents.make("lm:scripted/stub,add=journal,threats")
 
     @pytest.mark.parametrize("addition", [*Addition, EVERYTHING])
