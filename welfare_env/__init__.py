@@ -213,7 +213,7 @@ def warm_up() -> None:
 
     Otherwise the first game and the first `vector_env` compile it. Either way a line on stderr says so.
     """
-    from welfare_env.compiling import uninterrupted  # imports numba
+    from welfare_env.interruptions import uninterrupted
 
     with uninterrupted():
         env = parallel_env("clique:2", years=1, press=None)

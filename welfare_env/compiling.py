@@ -7,11 +7,8 @@ the user's cache folder), so this happens once per installation.
 from __future__ import annotations
 
 import hashlib
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +41,6 @@ event.register("numba:compile", _LISTENER)
 def keep_silent() -> None:
     """Print no notice from now on."""
     _LISTENER.is_due = False
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C is raised at the end of the block: in a callback of the compiler it would be lost, and make it fail."""
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if came:
-        raise KeyboardInterrupt
 
 
 def compiler_of(

@@ -9,11 +9,12 @@ Nothing in a checkpoint is executed when it is read.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,7 @@ class Checkpoint:
             )
 
 
+@functools.lru_cache(maxsize=32)
 def vocabulary(board: Board) -> str:
     """Digest of the meaning of a network's inputs on a board: provinces, powers and orders. 16 hexadecimal digits."""
     digest = hashlib.sha256()
@@ -172,18 +174,38 @@ def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
     Raises:
         CheckpointError: the checkpoint cannot be written. Existing files are unchanged.
     """
-    path = Path(folder)
+    weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
+    write(
+        Path(folder),
+        "checkpoint",
+        lambda path: safetensors.save_file(weights, path),
+        lambda digest: _about(checkpoint, digest),
+    )
+
+
+def write(
+    path: Path, what: str, save_weights: Callable[[Path], None], about: Callable[[str], Mapping[str, Any]]
+) -> None:
+    """Write the two files of a network's folder, each atomically; the JSON comes last.
+
+    Args:
+        what: the folder's name in errors.
+        save_weights: writes the weights to a path.
+        about: what the JSON says, given the SHA-256 of the weights' file.
+
+    Raises:
+        CheckpointError: a file cannot be written. Existing files are unchanged.
+    """
     drafts = {name: path / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
     try:
         path.mkdir(parents=True, exist_ok=True)
-        weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
-        safetensors.save_file(weights, drafts[WEIGHTS])
-        about = _about(checkpoint, hashlib.sha256(drafts[WEIGHTS].read_bytes()).hexdigest())
-        drafts[ABOUT].write_text(json.dumps(about, indent=2) + "\n")
+        save_weights(drafts[WEIGHTS])
+        said = about(hashlib.sha256(drafts[WEIGHTS].read_bytes()).hexdigest())
+        drafts[ABOUT].write_text(json.dumps(said, indent=2) + "\n")
         for name, draft in drafts.items():
             os.replace(draft, path / name)
     except (OSError, ValueError, SafetensorError) as error:
-        raise CheckpointError(f"{shown(path)}: the checkpoint cannot be written: {reason(error)}") from error
+        raise CheckpointError(f"{shown(path)}: the {what} cannot be written: {reason(error)}") from error
     finally:
         for draft in drafts.values():
             with contextlib.suppress(OSError, ValueError):

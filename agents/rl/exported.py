@@ -6,7 +6,6 @@ the environment, its form, the version of its encoding, and the map or the setti
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -213,32 +212,22 @@ def save(folder: str | os.PathLike[str], exported: Exported) -> None:
     Raises:
         CheckpointError: it cannot be written. Existing files are unchanged.
     """
-    path, shape = Path(folder), exported.network.shape
-    drafts = {name: path / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
+    about = {
+        "player": PLAYER,
+        "game": exported.game,
+        "form": exported.form,
+        "encoding": ENCODING,
+        "setting": dict(exported.setting),
+        "architecture": architecture(exported.network),
+        "size": exported.network.shape.to_dict(),
+    }
     weights = {name: value.detach().cpu().contiguous() for name, value in exported.network.state_dict().items()}
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        safetensors.torch.save_file(weights, drafts[WEIGHTS])
-        about = {
-            "player": PLAYER,
-            "game": exported.game,
-            "form": exported.form,
-            "encoding": ENCODING,
-            "setting": dict(exported.setting),
-            "architecture": architecture(exported.network),
-            "size": shape.to_dict(),
-            "weights": hashlib.sha256(drafts[WEIGHTS].read_bytes()).hexdigest(),
-            "origin": dict(exported.origin),
-        }
-        drafts[ABOUT].write_text(json.dumps(about, indent=2) + "\n")
-        for name, draft in drafts.items():
-            os.replace(draft, path / name)
-    except (OSError, ValueError, SafetensorError) as error:
-        raise CheckpointError(f"{shown(path)}: the player cannot be written: {reason(error)}") from error
-    finally:
-        for draft in drafts.values():
-            with contextlib.suppress(OSError, ValueError):
-                draft.unlink()
+    checkpoint.write(
+        Path(folder),
+        "player",
+        lambda path: safetensors.torch.save_file(weights, path),
+        lambda digest: {**about, "weights": digest, "origin": dict(exported.origin)},
+    )
 
 
 def about_of(folder: str | os.PathLike[str]) -> dict[str, Any] | None:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -19,6 +18,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from welfare_env import WelfareEnvError
+from welfare_env.interruptions import uninterrupted
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -130,7 +130,7 @@ class Workers:
         waiting: dict[Future[Result], Task] = {}
         try:
             for task in tasks:
-                with _uninterrupted():
+                with uninterrupted():
                     waiting[self._start().submit(work, task)] = task
                 if len(waiting) >= AHEAD * self.count:
                     yield from _finished(waiting)
@@ -159,23 +159,6 @@ def _finished(waiting: dict[Future[Result], Task]) -> Iterator[tuple[Task, Resul
     """Wait until at least one task has ended; remove ended tasks from `waiting`."""
     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
         yield waiting.pop(future), future.result()
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C until the end of the block, since a partly started pool or process could not be stopped."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    arrived: list[int] = []
-    signal.signal(signal.SIGINT, lambda signum, frame: arrived.append(signum))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if arrived:
-            signal.raise_signal(signal.SIGINT)
 
 
 def _start_tracker() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
-from welfare_env.compiling import uninterrupted
 from welfare_env.engine import Legal, State, initial_state, kernels
 from welfare_env.engine import tables as t
 from welfare_env.engine.tables import tables_of
+from welfare_env.interruptions import uninterrupted
 from welfare_env.rules import Rules
 
 
