@@ -128,10 +128,8 @@ def step_differences(board: Board, engines: Sequence[Engine], state: State, orde
     return found
 
 
-def rulebook_differences(engine: Engine, state: State, orders: Orders) -> list[str]:
-    """The differences between an engine's outcome of a movement phase and the rulebook's."""
-    board = engine.board
-    after, flags = engine.step(state, orders)
+def rulebook_differences(board: Board, state: State, orders: Orders, after: State, flags: np.ndarray) -> list[str]:
+    """The differences between an engine's outcome of a movement phase, `after` and `flags`, and the rulebook's."""
     units = read(board, state, orders)
     right = Resolution(board, units)
     stand = {
@@ -193,9 +191,9 @@ class Duel:
         self, state: State, orders: Orders, ours: State, after: State, flags: np.ndarray
     ) -> tuple[State, State]:
         """Compare with the rulebook; the positions from which reference and fast engine go on."""
-        if state.phase_type == MOVEMENT and (found := rulebook_differences(self.rulebook, state, orders)):
-            self._mismatch(state, orders, found, lambda *smaller: rulebook_differences(self.rulebook, *smaller))
         ruled, ruled_flags = self.rulebook.step(state, orders)
+        if state.phase_type == MOVEMENT:
+            self._compare_moves(state, orders, ruled, ruled_flags)
         if not np.array_equal(ruled_flags, flags):
             self.tally.counts["phases with another result by the rulebook"] += 1
         if ruled.same_as(after):
@@ -204,6 +202,13 @@ class Duel:
         if state.phase_type != MOVEMENT:
             self._note(state, orders, ["the rulebook differs in a phase without moves"])
         return ruled, ruled
+
+    def _compare_moves(self, state: State, orders: Orders, ruled: State, flags: np.ndarray) -> None:
+        def differs(state: State, orders: Orders) -> list[str]:
+            return rulebook_differences(self.board, state, orders, *self.rulebook.step(state, orders))
+
+        if found := rulebook_differences(self.board, state, orders, ruled, flags):
+            self._mismatch(state, orders, found, differs)
 
     def _note(self, state: State, orders: Orders, found: list[str]) -> None:
         if found:

@@ -98,31 +98,29 @@ class Resolution:
 
     # Convoys.
 
+    def _possible(self, place: str) -> list[frozenset[str]]:
+        """The board's routes for a unit's move."""
+        unit = self.units[place]
+        return routes_of(self.board).get((place, unit.dest), []) if unit.piece[0] == "A" else []
+
+    def _helping(self, place: str) -> set[str]:
+        """The fleets that are ordered to convoy a unit's move."""
+        wanted = CONVOY, place, self.units[place].dest
+        return {fleet for fleet, unit in self.units.items() if (unit.kind, unit.target, unit.dest) == wanted}
+
     def _routes(self, place: str) -> list[frozenset[str]]:
         """The routes of an army all of whose fleets are ordered to convoy it."""
-        unit = self.units[place]
-        helping = {
-            fleet
-            for fleet, other in self.units.items()
-            if (other.kind, other.target, other.dest) == (CONVOY, place, unit.dest)
-        }
-        possible = routes_of(self.board).get((place, unit.dest), []) if unit.piece[0] == "A" else []
-        return [route for route in possible if route <= helping]
+        helping = self._helping(place)
+        return [route for route in self._possible(place) if route <= helping]
 
     def _goes_by_sea(self, place: str) -> bool:
         """Edition of 2000: by VIA, or by a convoy order of a fleet of the same power that is on a possible route."""
         unit = self.units[place]
         if unit.dest not in self.board.moves[unit.piece] or unit.kind == VIA:
             return True
-        fleets = {place for place, other in self.units.items() if other.piece[0] == "F"}
-        own = {
-            fleet
-            for fleet in fleets
-            if (self.units[fleet].kind, self.units[fleet].target, self.units[fleet].dest) == (CONVOY, place, unit.dest)
-            and self.units[fleet].power == unit.power
-        }
-        possible = routes_of(self.board).get((place, unit.dest), []) if unit.piece[0] == "A" else []
-        return any(route <= fleets and route & own for route in possible)
+        fleets = {fleet for fleet, other in self.units.items() if other.piece[0] == "F"}
+        own = {fleet for fleet in self._helping(place) if self.units[fleet].power == unit.power}
+        return any(route <= fleets and route & own for route in self._possible(place))
 
     def has_path(self, place: str) -> bool:
         if place not in self.by_sea:
