@@ -57,6 +57,17 @@ def test_the_attackers_origin_is_open_only_after_a_convoy() -> None:
     assert "GAS" not in play(by_land | {"ITALY": "A MAR H"}).dislodged["ITALY"]["A MAR"]
 
 
+def test_a_convoy_that_seemed_lost_is_one() -> None:
+    """Another convoy cuts the support of the attack on its fleet."""
+    orders = {
+        "AUSTRIA": "F KIE - BAL, A LVN H",
+        "ENGLAND": "F DEN S F KIE - BAL, A PRU - LVN VIA",
+        "TURKEY": "A NWY - DEN VIA, F BOT S A PRU - LVN, F NTH C A NWY - DEN, F BAL C A PRU - LVN",
+    }
+    assert "PRU" in play(orders).dislodged["AUSTRIA"]["A LVN"]
+    assert "PRU" not in play(orders, PACKAGE).dislodged["AUSTRIA"]["A LVN"]
+
+
 def test_a_unit_with_closed_retreats_only_is_disbanded_at_once() -> None:
     """DATC 6.F.21: no phase follows in which nothing can be ordered."""
     orders = LON_BEL | {"FRANCE": "A BEL H, A BUR H, A PIC H", "GERMANY": "A HOL H, A RUH H"}

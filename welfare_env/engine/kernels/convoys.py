@@ -79,7 +79,8 @@ def _carries(w, v, u):
 
 @kernel
 def _list_paths(T, M, R, s, w, b, u, pair, helping, own, present, adjacent):
-    """List the routes that consist of helping fleets, in b[N_LOCATIONS + u]; W_PATHS is their number.
+    """List the routes that consist of helping fleets, in b[N_LOCATIONS + u]; W_ROUTES is their number, and W_PATHS that
+    of those that are not disrupted, which come first.
 
     MAX_PATHS is the number of all routes of the pair. Without VIA, an army that could walk goes by sea only if a fleet
     of its own power helps and is on a route of fleets that are present; this says as much as VIA (edition of 2000: "the
@@ -104,6 +105,7 @@ def _list_paths(T, M, R, s, w, b, u, pair, helping, own, present, adjacent):
             b[paths, n] = i
             n += 1
     w[W_PATHS, u] = n
+    w[W_ROUTES, u] = n
     return used
 
 
@@ -215,15 +217,17 @@ def _falls_in_package(T, R, s, w, army, v):
 
 @kernel
 def _remove_routes(T, M, R, w, b, u, f):
-    """Remove the routes over sea f from the list. The package skips the route after a removed one."""
+    """Put the routes over sea f behind those that are left. The package skips the route after a removed one."""
     paths, n = T[N_LOCATIONS] + u, w[W_PATHS, u]
     ends_here = T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] == f  # a port; the package counts it as part of the route
     i = 0
     while i < n:
         if ends_here or M[T[PAIR_MASK] + b[paths, i]] >> f & 1:
+            removed = b[paths, i]
             for j in range(i, n - 1):
                 b[paths, j] = b[paths, j + 1]
             n -= 1
+            b[paths, n] = removed
             i -= R[RULEBOOK]
         i += 1
     w[W_PATHS, u] = n
@@ -231,10 +235,16 @@ def _remove_routes(T, M, R, w, b, u, f):
 
 @kernel
 def _check_disruptions(T, M, R, s, w, b, final):
-    """Mark convoys that fail because one of their fleets would be dislodged and no paradox keeps it in place."""
+    """Mark convoys that fail because one of their fleets would be dislodged and no paradox keeps it in place.
+
+    Every check looks at all routes of the armies still on their way: a fleet that seemed lost may be safe once a
+    support has been cut. In the package a route once removed stays so, and the army arrives as if by land.
+    """
     for u in range(s[UNITS]):
         if not w[W_CUTTER, u] & BY_SEA:
             continue
+        if R[RULEBOOK] and not w[W_RESULT, u] & NO_CONVOY:
+            w[W_PATHS, u] = w[W_ROUTES, u]
         adjacent = T[T[CAN_MOVE] + s[T[UNIT_PIECE] + u] * T[N_LOCATIONS] + w[W_DEST, u]] == 1
         for v in range(s[UNITS]):
             if not (w[W_COMMAND, v] == CONVOYS and w[W_CONVOYS, v] and w[W_TARGET, v] == u):
