@@ -135,7 +135,7 @@ class Seats:
             if terminated or truncated:
                 env.step(None)
             elif phase := past.get(env.game.phase):
-                env.step(self._replayed(phase, agent, observation, info))
+                env.step(self._replayed(phase, agent, observation, info, waiting))
             elif agent in waiting:
                 env.step(await _asked(waiting[agent], agent, observation, info))
             else:
@@ -151,7 +151,9 @@ class Seats:
             await asyncio.sleep(0)
             _check(stop)
             if phase := past.get(env.unwrapped.game.phase):
-                again = {each: self._replayed(phase, each, observations[each], infos[each]) for each in env.agents}
+                again = {
+                    each: self._replayed(phase, each, observations[each], infos[each], waiting) for each in env.agents
+                }
                 observations, _, _, _, infos = env.step(again)
                 continue
             asked = [agent for agent in env.agents if agent in waiting]
@@ -166,9 +168,20 @@ class Seats:
         """The options of the environment's reset: the first position, if it is not the opening."""
         return {"game": self.spec.start.opening(self.spec.engine)} if self.spec.start else {}
 
-    def _replayed(self, phase: Mapping[str, Any], player: str, observation: Any, info: Mapping[str, Any]) -> Any:
-        """A player's action in a phase of the earlier game; people and language models are not asked for theirs."""
-        silent = player in self._waiting() or dict(self.spec.players)[player].has_person
+    def _replayed(
+        self,
+        phase: Mapping[str, Any],
+        player: str,
+        observation: Any,
+        info: Mapping[str, Any],
+        waiting: Collection[str],
+    ) -> Any:
+        """A player's action in a phase of the earlier game; people and language models are not asked for theirs.
+
+        Args:
+            waiting: the players with language models.
+        """
+        silent = player in waiting or dict(self.spec.players)[player].has_person
         action = None if silent else _act(self.policies[player], player, observation, info)
         return replayed(phase, info["view"], action)
 

@@ -316,9 +316,14 @@ class RemoteModel(ABC):
     def _not_installed(self, what: object) -> ConfigError:
         return ConfigError(f"{self.name}: {what}; it needs {install_extra('lm')}")
 
+    @property
+    def _given_key(self) -> str:
+        """What the environment variable of the key holds now; "" if there is none."""
+        return os.environ.get(self.key_variable or "", "").strip()
+
     def _key(self) -> str:
         """The key, or "" to send none, or what the SDK finds."""
-        key = os.environ.get(self.key_variable or "", "").strip()
+        key = self._given_key
         if not key and self.key_variable is not None and not self.IS_CLOUD:
             raise ConfigError(
                 f"{self.name}: the environment variable {self.key_variable} holds no key: "
@@ -351,7 +356,7 @@ class RemoteModel(ABC):
         return {"base_url": self.base_url, "api_key": key or "none"}  # else the SDK would look for a key elsewhere
 
     def _redacted(self, text: str) -> str:
-        return redacted(text, os.environ.get(self.key_variable or "", "").strip())
+        return redacted(text, self._given_key)
 
     @abstractmethod
     async def ask(self, request: Request, left_out: frozenset[str]) -> Answer:
@@ -383,8 +388,7 @@ class RemoteModel(ABC):
         return self._checked(answer)
 
     def _checked(self, answer: Answer) -> Answer | Fault:
-        key = os.environ.get(self.key_variable or "", "").strip()
-        said, thought = (without_key(text, key) for text in (answer.text, answer.reasoning))
+        said, thought = (without_key(text, self._given_key) for text in (answer.text, answer.reasoning))
         if not said.strip() and answer.finish in ("stop", "other"):
             if not _is_object(thought):
                 return Fault("empty", "the answer has no text", used=answer.counts)
