@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from welfare_env import Game, Rules, load_board
+from welfare_env import Game, RecordError, Rules, load_board
 from welfare_env.board.order_text import order_parts
 
 # Cause -> the cases that disagree for it.
@@ -157,3 +157,11 @@ def test_orders_in_words() -> None:
     assert spelled_out("F GAS S F MAO - SPA/NC") == (
         "Fleet Gascony supports Fleet Mid-Atlantic Ocean moves to Spain (north coast)"
     )
+
+
+def test_a_game_on_the_reference_engine_says_by_whose_rulings_it_was_played() -> None:
+    game = Game(rules=Rules(years=1), engine="reference")
+    assert game.rules == Rules(years=1, adjudication="package")
+    assert Game.from_record(game.record()).rules == game.rules
+    with pytest.raises(RecordError, match="rulebook"):
+        Game.from_record(Game(rules=Rules(years=1)).record(), engine="reference")

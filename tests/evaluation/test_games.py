@@ -109,13 +109,19 @@ def test_a_record_tells_players_seed_rules_and_length() -> None:
 
 @pytest.mark.parametrize("policy", ["random", "dove", "dumbbot"])
 @pytest.mark.parametrize(
-    "rules", [SHORT, Rules(years=2, message_rounds=1), Rules(variant="standard", years=2)], ids=str
+    ("rules", "engine"),
+    [
+        (SHORT, "fast"),
+        (Rules(years=2, message_rounds=1, adjudication="package"), "reference"),
+        (Rules(variant="standard", years=2), "fast"),
+    ],
+    ids=["short", "package", "standard"],
 )
-def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules) -> None:
+def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules, engine: str) -> None:
     spec = specs_of(policy, rules=rules)[0]
     play_all([spec], store=kept)
     record = kept.get(spec.to_dict())
-    again = welfare_env.Game.from_record(record, "reference")  # whatever engine played it
+    again = welfare_env.Game.from_record(record, engine)
     assert again.phase == "COMPLETED"
     assert again.record()["phases"] == record["phases"]
     assert again.record()["welfare_env"] == {

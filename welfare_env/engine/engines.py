@@ -15,7 +15,7 @@ DEFAULT_ENGINE = "fast"
 
 
 def make_engine(name: str, board: Board, rules: Rules) -> Engine:
-    """The engine of this name. The reference engine decides as the `diplomacy` package, whatever the rules say.
+    """The engine of this name. The reference engine's rules always say `adjudication="package"`.
 
     Raises:
         RulesError: no such engine, or `rules` is not a `Rules`.

@@ -8,6 +8,7 @@ the package's strings and our arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class ReferenceEngine:
         package.engine.map.MAP_CACHE[source.name] = source  # the package's game looks it up here
 
         self.board = board
-        self.rules = rules
+        self.rules = replace(rules, adjudication="package")  # what it plays, and what a record says
         self._game = package.Game(map_name=source.name)
         self._loaded: State | None = None
         self._texts = _texts_for_package(board)

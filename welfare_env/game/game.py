@@ -45,7 +45,8 @@ class Game(PublicPosition):
     Args:
         map_name: a map's name, a toy board ("clique:4"), or the path of a `.map` file.
         rules: see `Rules`.
-        engine: which engine adjudicates.
+        engine: which engine adjudicates. The reference engine is the `diplomacy` package: with it, the game's rules
+            say ``adjudication="package"``.
 
     Raises:
         UnknownMapError, MapFormatError: no such map, or a damaged map file.
@@ -311,7 +312,10 @@ class Game(PublicPosition):
         """
         checks.choice("engine", engine, ENGINES)
         with saved.checked(record, allow_edited):
-            game = cls.from_position(**saved.opening(record, map_name), engine=engine)
+            opening = saved.opening(record, map_name)
+            game = cls.from_position(**opening, engine=engine)
+            if game.rules != opening["rules"]:
+                raise RecordError("it was played by the rulebook, which only engine='fast' follows")
             for number, phase in enumerate(record["phases"]):
                 if number:
                     game.advance()
