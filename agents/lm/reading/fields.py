@@ -2,7 +2,8 @@
 
 Which object is the reply?
     - The one with the most of the reply's keys, of several the last: a model drafts before it decides, and quotes a
-      part of somebody's words after it has. An object with only other keys completes it.
+      part of somebody's words after it has. An object with only other keys completes it. Beside others, an object with
+      only messages is a quotation if another player wrote them.
     - Of a reply that is cut off, only the unfinished object: a whole one with text after it is a draft.
     - Not what stands in thoughts (`agents.lm.reading.thinking`), the prompt's examples, or a schema.
 """
@@ -12,17 +13,18 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.lm.reading.issues import ParseIssue, note, without_surrogates
-from agents.lm.reading.repair import (
+from agents.lm.reading.objects import (
     MAX_REPLY,
     CutText,
     FoundObject,
     Object,
     find_objects,
+    folded,
     parts_of,
     without_fences,
 )
@@ -35,7 +37,6 @@ MAX_NESTING = 4  # levels of objects around the one with the reply's keys
 
 _PARAMETERS = re.compile(r"<parameter(?: name)?=\"?(\w{1,40})\"?>(.*?)</parameter>", re.DOTALL)
 _WIDE = str.maketrans("\uff5b\uff5d\uff3b\uff3d\uff1a\uff0c\uff02", '{}[]:,"')
-_SCHEMA = {"type", "properties"}
 _THOUGHTS = frozenset(
     {"think", "thinking", "thought", "thoughts", "reasoning", "reasoning_content", "analysis", "scratchpad"}
     | {"draft", "drafts"}
@@ -72,13 +73,16 @@ def is_cut_off(finish: Finish) -> bool:
     return finish in ("length", "refusal")
 
 
-def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
+def read_fields(
+    text: str, keys: Sequence[str], is_cut: bool = False, is_quotation: Callable[[Object], bool] = lambda value: False
+) -> Fields:
     """The values of some keys in a reply.
 
     Args:
         text: the reply.
         keys: those of a whole reply, in lower case.
         is_cut: whether the reply is known to be cut off; this may also be recognized from the text.
+        is_quotation: whether an object has only words of other players, so that beside others it is not the reply.
     """
     outside, is_thinking = without_thinking(text)
     issues: list[ParseIssue] = []
@@ -87,7 +91,7 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     is_cut = is_cut or is_thinking or bool(outside[MAX_REPLY:].strip())
     whole = _unwrapped(outside[:MAX_REPLY])
     for read in (whole, _of_tags(whole), _plain(whole)):
-        found, prose = find_objects(read)
+        found, prose, lacks_end = find_objects(read)
         answers = [_Answer(value, each) for each in found for value in _answers(each.value, keys, 0)]
         if answers:
             break
@@ -95,8 +99,9 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
         note(issues, "no object", text)
         return Fields({}, issues)
     own = [each for each in answers if not _is_copy(each.value)] or answers
+    own = [each for each in own if not is_quotation(each.value)] or own
     behind = read[own[-1].around.end :]
-    is_cut = is_cut or found[-1].is_cut or behind.count("{") > behind.count("}")
+    is_cut = is_cut or lacks_end or behind.count("{") > behind.count("}")
     is_draft = is_cut and (is_thinking or bool(without_fences(behind)))
     chosen = own[-1:] if is_cut else _chosen(own, keys)
     faults = {
@@ -109,7 +114,7 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     for kind in (kind for kind, is_so in faults.items() if is_so):
         note(issues, kind, text)
     for name, value in ((name, value) for each in chosen for name, value in each.value.items()):
-        if name.strip().casefold() not in keys and value is not None:
+        if folded(name) not in keys and value is not None:
             note(issues, "unused", f"{name}: {value}")
     return Fields({} if is_draft else _values(chosen, keys), issues, is_whole=not is_cut)
 
@@ -137,16 +142,13 @@ def _answers(value: Any, keys: Sequence[str], depth: int) -> Iterator[Object]:
     """The objects with a key of a reply, nested ones included, except thoughts, schemas and copied examples."""
     if isinstance(value, str) and not isinstance(value, CutText):
         value = _loaded(value)
-    if isinstance(value, Object) and not {name.strip().casefold() for name in value}.isdisjoint(keys):
+    if isinstance(value, Object) and not {folded(name) for name in value}.isdisjoint(keys):
         if not _is_example(value, keys):
             yield value
-    elif isinstance(value, Object) and depth < MAX_NESTING and not value.keys() >= _SCHEMA:
-        for name, part in value.items():
-            if name.strip().casefold() not in _THOUGHTS:
+    elif isinstance(value, list | Object) and depth < MAX_NESTING and not {"type", "properties"} <= {*map(str, value)}:
+        for name, part in value.items() if isinstance(value, Object) else (("", part) for part in value):
+            if folded(name) not in _THOUGHTS:
                 yield from _answers(part, keys, depth + 1)
-    elif isinstance(value, list) and depth < MAX_NESTING:
-        for part in value:
-            yield from _answers(part, keys, depth + 1)
 
 
 def _unwrapped(text: str) -> str:

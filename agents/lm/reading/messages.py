@@ -7,13 +7,12 @@ and not sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agents.lm.reading.fields import texts_of
 from agents.lm.reading.issues import ParseIssue, note, without_surrogates
+from agents.lm.reading.objects import CutText, Object, folded
 from agents.lm.reading.orders import LONGEST_NAME, without_remarks
-from agents.lm.reading.repair import CutText, Object
 from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH
 from welfare_env.game.view import MESSAGES
 
@@ -31,21 +30,42 @@ _SILENCE = frozenset(
 )
 """What stands for no message, apart from signs around it."""
 _SIGNS = " \t\r\n.\u2026-\u2013\u2014_*'\"`()[]<>"
+_SHORT = 10  # characters that two players may well write alike
 
 
 def read_messages(value: Any, view: View, issues: list[ParseIssue]) -> list[tuple[str, str]]:
     """(recipient, text) under a reply's key "messages": at most one for each recipient, and all can be sent."""
-    messages = _Messages(view, issues)
-    messages.take(without_remarks(value, issues))
-    return list(messages.words() if view.vocabulary else messages.texts())
+    found = _Messages(view, issues)
+    found.take(without_remarks(value, issues))
+    joined = found.word if view.vocabulary else found.text
+    sent = [(recipient, joined(recipient, texts)) for recipient, texts in found.texts.items()]
+    return [(recipient, text) for recipient, text in sent if text]
+
+
+def is_quotation(value: Object, view: View) -> bool:
+    """Whether an object has only messages, and they are, at least in part, what another player wrote to this one."""
+    if view.vocabulary or not {"orders", "reasoning"}.isdisjoint(map(folded, value)):  # of words, all say the same
+        return False
+    seen = [*view.messages, *(message for record in view.history for message in record.messages)]
+    heard = {_plain(each.text) for each in seen if each.sender != view.power}
+    return any(
+        text == other or (min(len(text), len(other)) > _SHORT and (text in other or other in text))
+        for text in {_plain(text) for text in texts_of(value.value_of("messages"))} - {""}
+        for other in heard
+    )
+
+
+def _plain(text: str) -> str:
+    """A text without differences of case and of blanks."""
+    return " ".join(text.casefold().split())
 
 
 class _Messages:
-    """Collects messages, recipient by recipient."""
+    """Collects messages: `texts` has those to each recipient."""
 
     def __init__(self, view: View, issues: list[ParseIssue]) -> None:
         self.view, self.issues = view, issues
-        self._texts: dict[str, list[str]] = {}
+        self.texts: dict[str, list[str]] = {}
         self._read = 0
 
     def take(self, value: Any, names: str = "") -> None:
@@ -74,7 +94,7 @@ class _Messages:
             return
         self.take(value.value_of(text) if text else None, ", ".join(texts_of(to)) or names)
         for key, part in value.items():
-            if key.strip().casefold() not in (*_ADDRESSES, text):
+            if folded(key) not in (*_ADDRESSES, text):
                 note(self.issues, "unused", f"{key}: {part}", f"the text of a message is under {', '.join(_TEXTS)}")
 
     def _take_text(self, text: str, names: str) -> None:
@@ -85,60 +105,56 @@ class _Messages:
         elif self.view.asked != MESSAGES:
             note(self.issues, "no messages now", text, f"to {names:.40}")
         else:
-            self._send(text, names)
-
-    def _send(self, text: str, names: str) -> None:
-        for recipient in self._recipients(names):
-            self._read += 1
-            if self._read <= MAX_MESSAGES:
-                self._texts.setdefault(recipient, []).append(text)
-            elif self._read == MAX_MESSAGES + 1:
-                note(self.issues, "too many messages", text, f"no more than {MAX_MESSAGES} are read")
+            for recipient in self._recipients(names):
+                self._read += 1
+                if self._read <= MAX_MESSAGES:
+                    self.texts.setdefault(recipient, []).append(text)
+                elif self._read == MAX_MESSAGES + 1:
+                    note(self.issues, "too many messages", text, f"no more than {MAX_MESSAGES} are read")
 
     def _recipients(self, names: str) -> list[str]:
         """The recipients: a player, several, or all."""
         if len(names) > LONGEST_NAME:
             note(self.issues, "recipient", names, "no name")
             return []
-        whole = self._recipient(names)
-        parts = [whole] if whole else [self._recipient(name) or name for name in _BETWEEN_NAMES.split(names)]
-        found = dict.fromkeys([part for part in parts if part.strip()] or [names])
-        for part in found:
+        parts = [names] if self._is_known(names) else _BETWEEN_NAMES.split(names)
+        found = dict.fromkeys([_recipient(part) if self._is_known(part) else part for part in parts if part.strip()])
+        for part in found or {names: None}:
             if part == self.view.power:
                 note(self.issues, "message to itself", part, "the sender cannot be the recipient")
             elif part not in self.view.recipients:
                 note(self.issues, "recipient", part, f"choose one of {', '.join(self.view.recipients)}")
         return [part for part in found if part in self.view.recipients]
 
-    def _recipient(self, name: str) -> str | None:
-        known = name.strip(" \t\n.:\"'*").upper()
-        if known in _EVERYBODY:
-            return GLOBAL
-        return known if known == self.view.power or known in self.view.recipients else None
+    def _is_known(self, name: str) -> bool:
+        return _recipient(name) in (GLOBAL, self.view.power, *self.view.recipients)
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """A message for each recipient, in the sequence of the reply; several to the same one are joined."""
-        for recipient, texts in self._texts.items():
-            text = "\n".join(texts)
-            clean = without_surrogates(text)
-            if clean != text:
-                note(self.issues, "message text", text, "half a surrogate pair is not a character")
-            if len(clean) > MAX_MESSAGE_LENGTH:
-                reason = f"{len(clean)} characters to {recipient}, {MAX_MESSAGE_LENGTH} are sent"
-                note(self.issues, "message too long", clean, reason)
-            yield recipient, clean[:MAX_MESSAGE_LENGTH]
+    def text(self, recipient: str, texts: list[str]) -> str:
+        """The message to a recipient: all texts, joined."""
+        text = "\n".join(texts)
+        clean = without_surrogates(text)
+        if clean != text:
+            note(self.issues, "message text", text, "half a surrogate pair is not a character")
+        if len(clean) > MAX_MESSAGE_LENGTH:
+            reason = f"{len(clean)} characters to {recipient}, {MAX_MESSAGE_LENGTH} are sent"
+            note(self.issues, "message too long", clean, reason)
+        return clean[:MAX_MESSAGE_LENGTH]
 
-    def words(self) -> Iterator[tuple[str, str]]:
-        """For each recipient the first of its texts that is a word, ignoring case, spaces and a full stop."""
-        for recipient, texts in self._texts.items():
-            said = ""
-            for text in texts:
-                word = " ".join(text.removesuffix(".").casefold().split())
-                if word not in self.view.vocabulary:
-                    note(self.issues, "word", text, f"to {recipient}: say one of {', '.join(self.view.vocabulary)}")
-                elif said:
-                    note(self.issues, "second word", text, f"{recipient} is sent {said!r} already")
-                else:
-                    said = word
-            if said:
-                yield recipient, said
+    def word(self, recipient: str, texts: list[str]) -> str:
+        """The first of the texts that is a word, ignoring case, spaces and a full stop; "" if there is none."""
+        said = ""
+        for text in texts:
+            word = _plain(text.removesuffix("."))
+            if word not in self.view.vocabulary:
+                note(self.issues, "word", text, f"to {recipient}: say one of {', '.join(self.view.vocabulary)}")
+            elif said:
+                note(self.issues, "second word", text, f"{recipient} is sent {said!r} already")
+            else:
+                said = word
+        return said
+
+
+def _recipient(name: str) -> str:
+    """A recipient's name as the game writes it, if it is one."""
+    known = name.strip(" \t\n.:\"'*").upper()
+    return GLOBAL if known in _EVERYBODY else known

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agents.lm.reading.repair import Object
+from agents.lm.reading.objects import Object
 
 
 def obeys(text: str, schema: Mapping[str, Any]) -> bool:

@@ -1,19 +1,20 @@
 """Orders as language models write them, matched with the legal orders of a phase.
 
-It accepts everything that `welfare_env.Game` accepts (`welfare_env.board.order_text`), and in addition a support of
-just a place ("MAR S PAR") and several points given at once ("GIVE 3 FRANCE"). A clear but illegal order is never
-changed into another one.
+An order is read by the game's own reader of notations (`welfare_env.board.order_text`, docs/reference/orders.md); in
+addition a support may name just a place ("MAR S PAR"), and several points may be given at once ("GIVE 3 FRANCE"). A
+clear but illegal order is never changed into another one.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from agents.lm.reading.fields import texts_of
 from agents.lm.reading.issues import ParseIssue, note
-from agents.lm.reading.repair import CutText, Object
+from agents.lm.reading.objects import CutText, Object, folded
 from welfare_env.board.order_text import (
     LONGEST_ORDER,
     Reading,
@@ -55,22 +56,13 @@ class OrderFault(ValueError):
         self.kind = kind
 
 
-class Gift(NamedTuple):
-    """Points for another power, as they were written."""
-
-    power: str
-    points: int
-
-
 class OrderBook:
     """The legal orders of a view, and a search for the one that a text means."""
 
     def __init__(self, view: View) -> None:
-        self.view = view
-        self.board = view.board
-        self.legal = view.legal_orders
-        self._keys = {province_of(name): name for name in self.legal}  # province -> what can be ordered
-        self._exact = {order: key for key, orders in self.legal.items() for order in orders}  # for speed
+        self.view, self.board = view, view.board
+        self._keys = {province_of(name): name for name in view.legal_orders}  # province -> what can be ordered
+        self._exact = {order: key for key, orders in view.legal_orders.items() for order in orders}  # for speed
 
     def is_order(self, text: str) -> bool:
         """Whether the text can be read as an order, legal or not."""
@@ -93,20 +85,21 @@ class OrderBook:
         """
         if text in self._exact:
             return self._exact[text], text
-        reading = None if len(text) > LONGEST_ORDER else read_order(text, self.board)
+        reading = read_order(text, self.board)
         if reading is None:
             raise OrderFault("order syntax", f"it is not understood, or has more than {LONGEST_ORDER} characters")
         key = self._keys.get(reading.place[:3])
         if key is None:
             raise self._foreign(reading)
-        meant = meant_by(reading, self.legal[key], self.board)
+        legal = self.view.legal_orders[key]
+        meant = meant_by(reading, legal, self.board)
         if len(meant) > 1:
             raise OrderFault("order unclear", f"it may mean {' or '.join(meant[:4])}")
+        if meant and (convoys := own_convoys(reading, meant[0], self._exact)):
+            raise OrderFault("order unclear", f"{meant[0]} is by land unless you order {' or '.join(convoys[:4])}")
         if meant:
-            if convoys := own_convoys(reading, meant[0], self._exact):
-                raise OrderFault("order unclear", f"{meant[0]} is by land unless you order {' or '.join(convoys[:4])}")
             return key, meant[0]
-        if others := near_misses(reading, self.legal[key], self.board):
+        if others := near_misses(reading, legal, self.board):
             raise OrderFault("order coast", f"wrong coast; legal is {' or '.join(others[:4])}")
         raise OrderFault("order not legal", f"not legal for {key} in {self.view.phase}")
 
@@ -118,8 +111,8 @@ class OrderBook:
                 return OrderFault("order of others", f"the unit in {where} belongs to {power}")
         return OrderFault("order not legal", f"there is nothing to order in {where} in {self.view.phase}")
 
-    def gift(self, text: str) -> Gift:
-        """The gift of "GIVE FRANCE", "GIVE 3 FRANCE" or "GIVE FRANCE 3".
+    def gift(self, text: str) -> tuple[str, int]:
+        """The power and the points of "GIVE FRANCE", "GIVE 3 FRANCE" or "GIVE FRANCE 3".
 
         Raises:
             OrderFault: nothing can be given, or not to that power.
@@ -133,7 +126,7 @@ class OrderBook:
             raise OrderFault("order syntax", "it is not understood; write GIVE and the name of one power")
         if powers[0] == view.power:
             raise OrderFault("order not legal", "nobody can give to itself")
-        return Gift(powers[0], counts[0] if counts else 1)
+        return powers[0], counts[0] if counts else 1
 
 
 def read_orders(value: Any, view: View, issues: list[ParseIssue]) -> list[str]:
@@ -157,10 +150,9 @@ def without_remarks(value: Any, issues: list[ParseIssue]) -> Any:
     if not isinstance(value, Object):
         return value
     for key, part in value.items():
-        if key.strip().casefold() in _REMARKS:
+        if folded(key) in _REMARKS:
             note(issues, "unused", f"{key}: {part}")
-    kept = {key: part for key, part in value.items() if key.strip().casefold() not in _REMARKS}
-    return Object((key, without_remarks(part, issues)) for key, part in kept.items())
+    return Object((key, without_remarks(part, issues)) for key, part in value.items() if folded(key) not in _REMARKS)
 
 
 class _Orders:
@@ -171,10 +163,10 @@ class _Orders:
     """
 
     def __init__(self, view: View, issues: list[ParseIssue]) -> None:
-        self.view, self.issues = view, issues
-        self.book = OrderBook(view)
+        self.view, self.issues, self.book = view, issues, OrderBook(view)
         self.found: list[str] = []
         self._ordered: set[str] = set()
+        self._winter: Counter[str] = Counter()  # "B", "D" or "GIVE" -> orders
 
     def texts(self, value: Any, key: str = "", is_item: bool = False) -> Iterator[str]:
         """The texts of single orders in a text, a list, or an object: one order, or with units or powers as its keys.
@@ -207,24 +199,22 @@ class _Orders:
     def _is_one_order(self, value: Object) -> bool:
         """Whether an object is one order: no units or powers as keys, and not several objects or lists in it."""
         inner = [part for part in value.values() if isinstance(part, list | dict)]
-        return (
-            not any(self._is_power(key) or self.book.is_unit(key) for key in value)
-            and len(inner) <= 1
-            and all(isinstance(part, Object) and self._is_one_order(part) for part in inner)
-        )
+        is_one = len(inner) <= 1 and all(isinstance(part, Object) and self._is_one_order(part) for part in inner)
+        return is_one and not any(self._is_power(key) or self.book.is_unit(key) for key in value)
 
     def _is_power(self, key: str) -> bool:
         return key.strip().upper() in self.view.powers
 
     def _keyed(self, key: str, value: Any) -> Iterator[str]:
         """The texts under a unit's or a power's name."""
+        name = key.strip().upper()
         if len(key) > LONGEST_NAME:
             note(self.issues, "field", key, "no unit")
-        elif key.strip().upper() == self.view.power:
+        elif name == self.view.power:
             yield from self.texts(value)
         elif self._is_power(key):
-            note(self.issues, "order of others", key, f"orders for {key.strip().upper()}")
-        elif key.strip().upper() == GIVE and isinstance(value, Object) and any(map(self._is_power, value)):
+            note(self.issues, "order of others", key, f"orders for {name}")
+        elif name == GIVE and isinstance(value, Object) and any(map(self._is_power, value)):
             for power, points in value.items():
                 yield from self.texts(points if isinstance(points, CutText) else f"{GIVE} {points} {power}")
         else:
@@ -243,7 +233,7 @@ class _Orders:
             place = self.book.place_of(unit)
             own = [text for text in orders if self.book.place_of(text) == place]
             # a support's target may be an order, too, but of another unit
-            rest = texts_of([part for name, part in parts.items() if name.strip().casefold() != "unit"])
+            rest = texts_of([part for name, part in parts.items() if folded(name) != "unit"])
             others = [text for text in rest if self.book.place_of(text) != place or not self.book.is_unit(text)]
             yield own[0] if own else " ".join([unit, *others])
 
@@ -258,45 +248,39 @@ class _Orders:
             return
         if GIVE in words:
             power, points = self.book.gift(text)
-            room = self.view.welfare[self.view.power] - self._number(GIVE)
-            self.found += [f"{GIVE} {power}"] * min(points, room)
-            if points > room:
-                raise OrderFault("too many", f"{points} points, and only {room} can still be given")
+            given = min(points, self.view.welfare[self.view.power] - self._winter[GIVE])
+            self.found += [f"{GIVE} {power}"] * given
+            self._winter[GIVE] += given
+            if points > given:
+                raise OrderFault("too many", f"{points} points, and only {given} can still be given")
             return
         key, order = self.book.find(text)
         if key in self._ordered:
             raise OrderFault("second order", f"{key} has an order already")
         if self.view.phase_type == ADJUSTMENTS:
-            self._check_room(_winter_command(order))
+            self._check_room(order[-1])
         self._ordered.add(key)
         self.found.append(order)
 
-    def _number(self, command: str) -> int:
-        """How many orders of a Winter have been given: of "B", "D" or "GIVE"."""
-        return [_winter_command(order) for order in self.found].count(command)
-
     def _check_room(self, command: str) -> None:
-        """Checks that the Winter allows one more build or disband.
+        """Checks that the Winter allows one more build or disband, and counts it.
 
         Raises:
             OrderFault: the order is not allowed.
         """
-        if self._number("BD".replace(command, "")) and not self.view.rules.build_and_disband:
+        view = self.view
+        if self._winter["D" if command == "B" else "B"] and not view.rules.build_and_disband:
             raise OrderFault("builds and disbands", "a Winter list cannot have both; its first order decides")
-        room = self.view.max_builds
-        if command == "D":
-            room = len(self.view.legal_orders) if self.view.rules.is_welfare else self.view.must_disband
-        if self._number(command) >= room:
-            raise OrderFault("too many", f"{room} are allowed in {self.view.phase}")
+        disbands = len(view.legal_orders) if view.rules.is_welfare else view.must_disband
+        room = view.max_builds if command == "B" else disbands
+        if self._winter[command] >= room:
+            raise OrderFault("too many", f"{room} are allowed in {view.phase}")
+        self._winter[command] += 1
 
 
 def _without_signs(match: re.Match[str]) -> str:
     """A remark without the separators of orders: "(to take it, maybe)"."""
     return _BETWEEN_ORDERS.sub(" ", match.group())
-
-
-def _winter_command(order: str) -> str:
-    return GIVE if order.startswith(GIVE) else order[-1]
 
 
 def _innermost(parts: Object) -> Object:

@@ -24,7 +24,7 @@ from agents.lm.prompts.parts import PLAIN, Addition
 from agents.lm.prompts.wording import USUAL, Contents, Flavour
 from agents.lm.reading.fields import joined_texts, read_fields
 from agents.lm.reading.issues import ORDER_ISSUES, ParseIssue, is_in_form
-from agents.lm.reading.messages import read_messages
+from agents.lm.reading.messages import is_quotation, read_messages
 from agents.lm.reading.order_schema import MAX_ENUM_ORDERS, object_schema, order_schema
 from agents.lm.reading.orders import read_orders
 from welfare_env.game.press import MEDIATOR
@@ -101,7 +101,7 @@ def parse(text: str, view: View, is_cut: bool = False, addition: Addition = PLAI
         addition: the prompt's additions; with a journal, the reply has one, too.
     """
     keys = ("reasoning", "orders", "messages", *(["journal"] if Addition.JOURNAL in addition else []))
-    fields = read_fields(text, keys, is_cut)
+    fields = read_fields(text, keys, is_cut, lambda value: is_quotation(value, view))
     values, issues = fields.values, fields.issues
     orders = read_orders(values.get("orders"), view, issues)
     messages = read_messages(values.get("messages"), view, issues) if fields.is_whole else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agents.lm.reading.repair import MAX_REPLY, strict_object
+from agents.lm.reading.objects import MAX_REPLY, strict_object
 
 MAX_THOUGHT = 600_000  # characters of a reply with its thinking; the rest is not read
 
@@ -58,21 +58,12 @@ class Outside(NamedTuple):
     is_open: bool
 
 
-class _Mark(NamedTuple):
-    """A mark: "open" begins a thought, "close" ends one, "final" ends everything before it, "none" is ignored."""
-
-    kind: str
-    family: str
-    start: int
-    end: int
-
-
 def without_thinking(text: str) -> Outside:
     """The text without thoughts and their marks. Never raises; the time is proportional to the length.
 
     A mark within a text of a proper JSON object is a quotation and is ignored. A thought may lack its beginning, which
     some servers put into the prompt: then everything before its end belongs to it. A thought without an end goes on to
-    the end of the text.
+    the end of the text. In a thought only marks of its own family count: others nest, a doubled one opens one thought.
     """
     is_cut = bool(text[MAX_THOUGHT:].strip()) or _HALF_MARK.search(text[-40:]) is not None
     text = text[:MAX_THOUGHT]
@@ -81,50 +72,47 @@ def without_thinking(text: str) -> Outside:
         if not final:
             return Outside("", True)
     objects, kept, at = _Objects(text), list[str](), 0
-    while (mark := _next_mark(text, at)) is not None:
-        past = objects.end_around(at, mark.start)
-        kept.append(text[at : past or mark.start])
-        if mark.kind in ("close", "final") and not past:
-            kept.clear()
-        at = past or (_end_of_thought(text, mark) if mark.kind == "open" else mark.end)
-        if at < 0:
-            return Outside("".join(kept), True)
-    return Outside("".join((*kept, text[at:])), is_cut)
+    thought, opened, depth = "", 0, 0  # family of the thought, where its text begins, and its depth
+    while (match := _MARK.search(text, at)) is not None:
+        kind, family = _kind(match)
+        if not thought:
+            past = objects.end_around(at, match.start())
+            kept.append(text[at : past or match.start()])
+            at = past or match.end()
+            if past:
+                continue
+            if kind in ("close", "final"):
+                kept.clear()
+            elif kind == "open":
+                thought, opened, depth = family, at, 1
+            continue
+        if family == thought:
+            is_doubled = kind == "open" and at == opened and not text[at : match.start()].strip()
+            if thought == _HARMONY:
+                depth = int(kind == "open")
+            else:
+                depth += {"open": 1 - is_doubled, "close": -1}.get(kind, 0)
+            opened = match.end() if is_doubled else opened
+            thought = thought if depth else ""
+        at = match.end()
+    return Outside("".join(kept), True) if thought else Outside("".join((*kept, text[at:])), is_cut)
 
 
-def _next_mark(text: str, at: int) -> _Mark | None:
-    """The next mark. Those of one family belong together: <think> and </thinking>."""
-    match = _MARK.search(text, at)
-    if match is None:
-        return None
-    kind, family = "none", _HARMONY if match["end"] else ""
+def _kind(match: re.Match[str]) -> tuple[str, str]:
+    """What a mark does, and its family: <think> and </thinking> belong together.
+
+    "open" begins a thought, "close" ends one, "final" ends everything before it, "none" is ignored.
+    """
     if match["name"]:
         name = match["name"].casefold()
-        family = "think" if "think" in name or "thought" in name else name
         is_end = (match["way"] or "").startswith(("/", "e", "E"))
         kind = "none" if match["empty"] else "close" if is_end else "open"
-    elif match["open"] or match["close"]:
-        kind, family = "open" if match["open"] else "close", "think"
-    elif match["channel"]:
-        kind, family = "final" if match["channel"].casefold() in _FINAL else "open", _HARMONY
-    return _Mark(kind, family, *match.span())
-
-
-def _end_of_thought(text: str, opening: _Mark) -> int:
-    """The end of a thought; -1 if there is none. A tag that is merely doubled opens one thought; others nest."""
-    depth, at = 1, opening.end
-    while (mark := _next_mark(text, at)) is not None:
-        if mark.family == opening.family == _HARMONY:
-            if mark.kind != "open":
-                return mark.end
-        elif mark.family == opening.family:
-            is_doubled = mark.kind == "open" and not text[at : mark.start].strip() and at == opening.end
-            depth += {"open": 1 - is_doubled, "close": -1}.get(mark.kind, 0)
-            if depth == 0:
-                return mark.end
-            opening = mark if is_doubled else opening
-        at = mark.end
-    return -1
+        return kind, "think" if "think" in name or "thought" in name else name
+    if match["open"] or match["close"]:
+        return "open" if match["open"] else "close", "think"
+    if match["channel"]:
+        return "final" if match["channel"].casefold() in _FINAL else "open", _HARMONY
+    return "none", _HARMONY if match["end"] else ""
 
 
 class _Objects:

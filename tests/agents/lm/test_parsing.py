@@ -325,7 +325,6 @@ def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
         '{"orders": [\n"A PAR - BUR", // into Burgundy\n"A MAR H" /* stay */\n], # all\n"messages": {"ITALY": "hi"}}',
         "{_orders^: [_A PAR - BUR^, _A MAR H^], _messages^: {_ITALY^: _hi^}}".translate({95: 0x201C, 94: 0x201D}),
         '{"orders": ["A PAR - BUR", "A MAR H", "messages": {"ITALY": "hi"}}',
-        '{"orders" = ["A PAR - BUR", "A MAR H"]; "messages" => {"ITALY": "hi"}}',
         "{'ORDERS': 'A PAR - BUR; A MAR H', 'Messages': [{'to': 'ITALY', 'text': 'hi'}]}",
     ],
 )
@@ -448,6 +447,23 @@ def test_two_objects_that_complement_each_other_are_one_reply() -> None:
         assert (parsed.reasoning, parsed.orders, parsed.messages) == ("Peace.", ["A PAR H"], [("ITALY", "Peace.")])
 
 
+HEARD = Game()
+HEARD.send("ENGLAND", "GLOBAL", "Let us all attack Germany.", 1)
+HEARD.advance()
+
+
+@pytest.mark.parametrize(
+    "said", ["Let us all attack Germany.", "England: let us all  attack Germany.", "us all attack"]
+)
+def test_what_another_player_wrote_completes_no_reply(said: str) -> None:
+    """A reply without messages beside a quotation of messages sends none."""
+    orders, quoted = json.dumps({"orders": ["A PAR H"]}), json.dumps({"messages": {"GLOBAL": said}})
+    for text in (f"England sent {quoted}. {orders}", f"{orders} England had sent: {quoted}"):
+        parsed = parse(text, HEARD.view("FRANCE", "messages", 1))
+        assert (parsed.orders, parsed.messages) == (["A PAR H"], [])
+        assert parse(text, HEARD.view("ENGLAND", "messages", 1)).messages == [("GLOBAL", said)]  # its own words
+
+
 def test_of_several_whole_replies_the_last_counts() -> None:
     parsed = parse(f"{DRAFT} No, better: {DRAFT.replace('DRAFT', 'Peace.').replace('PAR', 'MAR')}", OPENING)
     assert (parsed.orders, parsed.messages) == (["A MAR H"], [("ENGLAND", "Peace."), ("GLOBAL", "Peace.")])
@@ -467,8 +483,7 @@ def test_what_is_not_used_is_recorded() -> None:
     [
         ('"He said "peace" to me"', 'He said "peace" to me'),
         ("'I won't'", "I won't"),
-        ('"a\\qb \\u00e9 \\ud83d\\ude42 \\u12"', "aqb é 🙂 12"),
-        ('"no", he said"', 'no", he said'),
+        ("'\\u00e9 \\ud83d\\ude42'", "é 🙂"),
     ],
 )
 def test_quotation_marks_inside_texts(value: str, expected: str) -> None:

@@ -14,9 +14,9 @@ from agents.lm.prompts import Contents
 from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
 from agents.lm.reading.messages import MAX_MESSAGES
+from agents.lm.reading.objects import MAX_REPLY, find_objects
 from agents.lm.reading.orders import MAX_ORDERS
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
-from agents.lm.reading.repair import MAX_REPLY, find_objects
 from welfare_env import Game, Rules, View
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, check_message
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import modal_env
 from agents.lm.player.programs import read_program
+from agents.lm.reading.objects import MAX_REPLY
 from agents.lm.reading.parsing import Parsed, parse
-from agents.lm.reading.repair import MAX_REPLY
 from agents.lm.reading.thinking import MAX_THOUGHT, without_thinking
 from welfare_env import Game, Rules
 from welfare_env.game.view import View
