@@ -198,9 +198,9 @@ def make(*args: Any, **options: Any) -> AECEnv:
     Raises:
         GameError, FormulaError: an argument is invalid; the message says what would be right.
     """
-    from modal_env.envs.aec import ModalCombatEnv, OrderedEnv
+    from modal_env.envs.aec import ModalCombatEnv
 
-    return OrderedEnv(ModalCombatEnv(make_setting(*args, **options)))
+    return ModalCombatEnv(make_setting(*args, **options))
 
 
 def parallel_env(*args: Any, **options: Any) -> ParallelEnv:

@@ -21,12 +21,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from modal_env.checks import brief, integer
-from modal_env.envs.tokens import NOTHING, Vocabulary
+from modal_env.envs.tokens import START, Places, Vocabulary
 from modal_env.errors import FormulaError, ProgramActionError
-from modal_env.logic.library import DefectBot
 from modal_env.logic.notation import find as find  # policies import it from here
 from modal_env.logic.provability import MAX_COINS
-from modal_env.logic.syntax import UNICODE, Agent, Op
+from modal_env.logic.syntax import UNICODE, Agent, Op, closure
 
 CHARACTERS = string.ascii_letters + string.digits + "_ ()[]<>~&|-=" + "".join(UNICODE.values())
 MAX_CALLS = MAX_COINS - 1
@@ -42,34 +41,13 @@ class ContestTurn:
         written: the choice as numbers: [1 + number of the agent], or [tokens so far]; [] if programs are texts or the
             program is invalid.
         refused: the error of the player's last action.
+        places: of a formula in tokens, see `modal_env.envs.tokens.Places`.
     """
 
     program: Agent | None = None
     written: tuple[int, ...] = ()
     refused: tuple[str, ...] = ()
-
-
-# These spaces contain exactly the actions that `step` accepts. Gymnasium's own contain booleans, fail for huge numbers,
-# and allow only given characters in texts.
-
-
-class NumberSpace(spaces.Discrete):
-    """Whole numbers of Python or numpy from 0."""
-
-    def contains(self, x: Any) -> bool:
-        """Whether x is such a number."""
-        return number_of(x, int(self.n)) is not None
-
-
-class FormulaSpace(spaces.Text):
-    """Texts of 1 to `max_length` characters, formulas or not; samples consist of characters of formulas."""
-
-    def __init__(self, budget: int) -> None:
-        super().__init__(budget, charset=CHARACTERS)
-
-    def contains(self, x: Any) -> bool:
-        """Whether x is such a text."""
-        return isinstance(x, str) and 1 <= len(x) <= self.max_length
+    places: Places = START
 
 
 class LibraryMode:
@@ -82,7 +60,7 @@ class LibraryMode:
         self.largest = len(self.agents)
 
     def action_space(self) -> spaces.Space:
-        return NumberSpace(len(self.agents))
+        return spaces.Discrete(len(self.agents))
 
     def mask(self, turn: ContestTurn) -> NDArray[np.int8]:
         """All programs are allowed in every round."""
@@ -97,16 +75,14 @@ class LibraryMode:
     def _choices(self) -> str:
         """The programs there are, and how to get others, as a text."""
         names = [f"{number} {agent.name:.40}" for number, agent in enumerate(self.agents[:SHOWN])]
-        more = [f"and {len(self.agents) - SHOWN} more"] if len(self.agents) > SHOWN else []
-        return (
-            f'{", ".join(names + more)}. make(agents=[...]) offers others, make(actions="formula") takes any program '
-            "as text"
-        )
+        more = f", and {len(self.agents) - SHOWN} more" if len(self.agents) > SHOWN else ""
+        others = 'make(agents=[...]) offers others, make(actions="formula") takes any program as text'
+        return f"{', '.join(names)}{more}. {others}"
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if isinstance(action, str | Agent):
             raise ProgramActionError(f"action {brief(action)}: give the number of a program, {self._choices}")
-        number = check_number(action, len(self.agents))
+        number = _number(action, len(self.agents))
         return ContestTurn(self.agents[number], (1 + number,))
 
 
@@ -120,7 +96,7 @@ class FormulaMode:
         self.calls, self.me, self.budget = {agent.name: agent for agent in calls}, me, budget
 
     def action_space(self) -> spaces.Space:
-        return FormulaSpace(self.budget)
+        return spaces.Text(self.budget, charset=CHARACTERS)
 
     def mask(self, turn: ContestTurn) -> None:
         """None: the allowed texts cannot be listed."""
@@ -147,15 +123,13 @@ class FormulaMode:
         todo = [program]
         for agent in todo:  # grows
             if Op.ME in agent.program and not self.me:
-                raise FormulaError(
-                    f"{text!r:.80}: it says `me`, what the program itself does: make(me=True) allows it", text
-                )
-            for name, called in agent.helpers.items():
-                if self.calls.get(name) != called and called.text != name:
-                    known = ", ".join(self.calls) or "nobody"
-                    raise FormulaError(f"{text!r:.80} calls X on {name!r:.60}: formulas may call {known:.300}", text)
-                if self.calls.get(name) != called:
-                    todo.append(called)
+                wrong = "it says `me`, what the program itself does: make(me=True) allows it"
+                raise FormulaError(f"{text!r:.80}: {wrong}", text)
+            others = [(name, called) for name, called in agent.helpers.items() if self.calls.get(name) != called]
+            if named := [name for name, called in others if called.text != name]:
+                known = ", ".join(self.calls) or "nobody"
+                raise FormulaError(f"{text!r:.80} calls X on {named[0]!r:.60}: formulas may call {known:.300}", text)
+            todo += [called for _, called in others]
 
 
 class TokenMode:
@@ -166,13 +140,11 @@ class TokenMode:
         self.width, self.largest = budget, len(self.vocabulary) - 1
 
     def action_space(self) -> spaces.Space:
-        return NumberSpace(len(self.vocabulary))
+        return spaces.Discrete(len(self.vocabulary))
 
     def mask(self, turn: ContestTurn) -> NDArray[np.int8]:
         """The tokens that may come next; `NOTHING` for a player who is done and waits for others."""
-        if turn.program is None:
-            return self.vocabulary.open(turn.written, self.width)
-        return (np.arange(len(self.vocabulary)) == NOTHING).astype(np.int8)
+        return self.vocabulary.mask(() if turn.program else turn.places, self.width - len(turn.written))
 
     def actions(self, program: Agent) -> tuple[int, ...]:
         written = self.vocabulary.encode(program)
@@ -181,24 +153,18 @@ class TokenMode:
         return written
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
-        number = check_number(action, len(self.vocabulary))
-        if turn.program is None:
-            written = self.vocabulary.add(turn.written, number, self.width)
-            return ContestTurn(None if self.vocabulary.places(written) else self._agent(written), written)
-        if number != NOTHING:
-            raise FormulaError(f"token {self.vocabulary.texts[number]!r} (number {number}): the formula has ended")
-        return replace(turn, refused=())
-
-    def _agent(self, written: tuple[int, ...]) -> Agent:
-        return check_calls(self.vocabulary.agent(written))
+        number, vocabulary = _number(action, len(self.vocabulary)), self.vocabulary
+        if not self.mask(turn)[number]:
+            if turn.program:
+                raise FormulaError(f"token {vocabulary.texts[number]!r} (number {number}): the formula has ended")
+            raise vocabulary.refusal(turn.written, number)
+        if turn.program:
+            return replace(turn, refused=())
+        written, places = (*turn.written, number), vocabulary.after(turn.places, number)
+        return ContestTurn(None if places else check_calls(vocabulary.agent(written)), written, places=places)
 
 
 Mode = LibraryMode | FormulaMode | TokenMode
-
-
-def refuse(turn: ContestTurn, reason: str) -> ContestTurn:
-    """The turn after an invalid action: the program is DefectBot, unless there is one already."""
-    return replace(turn, refused=(reason,)) if turn.program else ContestTurn(DefectBot, refused=(reason,))
 
 
 def check_calls(agent: Agent) -> Agent:
@@ -207,30 +173,20 @@ def check_calls(agent: Agent) -> Agent:
     Raises:
         FormulaError: one of them calls X on more than `MAX_CALLS` agents.
     """
-    todo, seen = [agent], {agent}
-    while todo:
-        caller = todo.pop()
+    for caller in closure([agent]):
         if len(caller.called) > MAX_CALLS:
             text = f"{caller.name!r:.80} calls X on {len(caller.called)} agents"
             raise FormulaError(f"{text}: at most {MAX_CALLS} are possible", caller.text)
-        todo.extend(called for called in caller.called if called not in seen)
-        seen.update(caller.called)
     return agent
 
 
-def number_of(action: Any, count: int) -> int | None:
-    """An action that is a whole number from 0 to count - 1 as an int; None for anything else."""
-    number = integer(action[()] if isinstance(action, np.ndarray) and action.shape == () else action)
-    return number if number is not None and 0 <= number < count else None
-
-
-def check_number(action: Any, count: int) -> int:
-    """Check an action that is a number.
+def _number(action: Any, count: int) -> int:
+    """An action that is a whole number from 0 to count - 1, of Python or numpy.
 
     Raises:
-        ProgramActionError: it is not a whole number from 0 to count - 1.
+        ProgramActionError: it is not.
     """
-    number = number_of(action, count)
-    if number is None:
+    number = integer(action[()] if isinstance(action, np.ndarray) and action.shape == () else action)
+    if number is None or not 0 <= number < count:
         raise ProgramActionError(f"action {brief(action)}: give a whole number from 0 to {count - 1}")
     return number

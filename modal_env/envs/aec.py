@@ -87,20 +87,19 @@ Version history
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 from pettingzoo import AECEnv
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from modal_env.checks import whole
 from modal_env.envs.contest_env import ContestEnv
-from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
+from modal_env.envs.setting import RENDER_MODES, Setting
 from modal_env.errors import ProgramActionError
 
 
 class ModalCombatEnv(ContestEnv, AECEnv):
-    """The bare environment; `modal_env.make` wraps it. See the module's documentation."""
+    """The AEC environment. See the module's documentation."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - a class attribute as in PettingZoo; with tokens an instance has its own
         "name": "modal_combat_v0",
@@ -119,9 +118,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         Raises:
             GameError: the seed is not a whole number from 0, or an option is given. Nothing has changed then.
         """
-        check_reset(seed, options)
-        self.contest.begin(seed)
-        self._begun, self.agents = True, list(self.possible_agents)
+        self._begin(seed, options)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
@@ -150,19 +147,15 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         if self.contest.is_ready(player):
             self.agent_selection = self.possible_agents[(player + 1) % len(self.possible_agents)]
         if self.contest.all_ready:
-            self._play()
+            self.rewards = dict(zip(self.possible_agents, self.contest.play(), strict=True))
+            if self.contest.is_over:
+                self.terminations = dict.fromkeys(self.agents, True)
         self._update_infos()
         self._accumulate_rewards()
         self._deads_step_first()
 
-    def _play(self) -> None:
-        """Play the round: all have chosen."""
-        self.rewards = dict(zip(self.possible_agents, self.contest.play(), strict=True))
-        if self.contest.is_over:
-            self.terminations = dict.fromkeys(self.agents, True)
-
     def _update_infos(self) -> None:
-        self.infos = {agent: self.contest.info(self.possible_agents.index(agent)) for agent in self.agents}
+        self.infos = {agent: self.contest.info(player) for player, agent in enumerate(self.possible_agents)}
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``.
@@ -171,7 +164,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
             ProgramActionError: before `reset`; there is no player of this name.
         """
         self._check_begun()
-        return self.contest.observe(number_of(agent, self.possible_agents))
+        return self.contest.observe(self._number(agent))
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, reward, termination, truncation and info of the player whose turn it is.
@@ -186,34 +179,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         """Iterate over the players in the order of their turns.
 
         Raises:
-            ProgramActionError: before `reset`.
+            ProgramActionError: before `reset`; `max_iter` is not a whole number from 0.
         """
         self._check_begun()
-        return super().agent_iter(max_iter)
-
-
-class OrderedEnv(OrderEnforcingWrapper):
-    """PettingZoo's wrapper, which requires a step in every turn of `agent_iter`. Calls before reset() or after the end
-    raise our own errors.
-    """
-
-    def __init__(self, env: ModalCombatEnv) -> None:
-        super().__init__(env)
-        self._has_reset = True
-
-    def __copy__(self) -> OrderedEnv:
-        return copy.deepcopy(self)
-
-    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """See `ModalCombatEnv.last`."""
-        return self.env.last(observe)
-
-    def step(self, action: Any) -> None:
-        """See `ModalCombatEnv.step`."""
-        self.env.step(action)
-        self._has_updated = True
-
-    def agent_iter(self, max_iter: int = 2**63) -> Any:
-        """See `ModalCombatEnv.agent_iter`."""
-        self.env.agent_iter(max_iter)
-        return super().agent_iter(max_iter)
+        return super().agent_iter(whole("max_iter", max_iter, 0))

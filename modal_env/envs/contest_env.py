@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from modal_env.checks import brief, seed_of
 from modal_env.envs.rounds import Contest
-from modal_env.envs.setting import Setting, number_of
-from modal_env.errors import ProgramActionError
+from modal_env.envs.setting import Setting
+from modal_env.errors import GameError, ProgramActionError
 
 
 class ContestEnv:
@@ -36,7 +38,7 @@ class ContestEnv:
         Raises:
             ProgramActionError: no player of this name.
         """
-        return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
+        return self.observation_spaces[self.possible_agents[self._number(agent)]]
 
     def action_space(self, agent: str) -> spaces.Space:
         """The action space of a player.
@@ -44,7 +46,7 @@ class ContestEnv:
         Raises:
             ProgramActionError: no player of this name.
         """
-        return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
+        return self.action_spaces[self.possible_agents[self._number(agent)]]
 
     def state(self) -> NDArray[np.int32]:
         """[2 players, 2 + width] what all players have written in this round, and the last round, see `Contest.state`.
@@ -54,6 +56,28 @@ class ContestEnv:
         """
         self._check_begun()
         return self.contest.state()
+
+    def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        """Begin a new game.
+
+        Raises:
+            GameError: the seed is not a whole number from 0 to 2^128, or an option is given. Nothing has changed then.
+        """
+        # PettingZoo's conformance tests pass an option called "options".
+        if options is not None and not (isinstance(options, Mapping) and set(options) <= {"options"}):
+            raise GameError(f"options={brief(options)}: reset() has no options; leave it out")
+        self.contest.begin(None if seed is None else seed_of(seed))
+        self._begun, self.agents = True, list(self.possible_agents)
+
+    def _number(self, agent: str) -> int:
+        """The number of a player.
+
+        Raises:
+            ProgramActionError: there is no player of this name.
+        """
+        if not isinstance(agent, str) or agent not in self.action_spaces:
+            raise ProgramActionError(f"player {brief(agent)}: there are {', '.join(self.possible_agents):.300}")
+        return self.possible_agents.index(agent)
 
     def _check_begun(self) -> None:
         if not self._begun:
@@ -72,22 +96,22 @@ class ContestEnv:
         """
         self._check_begun()
         if self.render_mode == "ansi":
-            return round_text(self.contest)
+            return _round_text(self.contest)
         if self.render_mode == "human":
-            print(round_text(self.contest))
+            print(_round_text(self.contest))
         return None
 
     def close(self) -> None:
         """Does nothing: no resources are open."""
 
 
-def round_text(contest: Contest) -> str:
+def _round_text(contest: Contest) -> str:
     """The last round as text, a line for each player."""
-    setting, history = contest.setting, contest.history
-    lines = [f"Round {len(history)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"]
-    if not history:
+    setting, rounds = contest.setting, contest.rounds
+    lines = [f"Round {len(rounds)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"]
+    if not rounds:
         return f"{lines[0]}\nnobody has played yet"
-    last = history[-1]
+    last = rounds[-1]
     for player, (name, program) in enumerate(zip(setting.names, last.programs, strict=True)):
         formula = "" if program.name == program.text else f" = {program.text}"
         against, paid = setting.names[last.partners[player]], f"{last.payoffs[player]:.4g}"

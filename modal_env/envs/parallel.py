@@ -23,7 +23,7 @@ from pettingzoo import ParallelEnv
 
 from modal_env.checks import brief
 from modal_env.envs.contest_env import ContestEnv
-from modal_env.envs.setting import RENDER_MODES, check_reset
+from modal_env.envs.setting import RENDER_MODES
 from modal_env.errors import ProgramActionError
 
 
@@ -38,9 +38,7 @@ class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
         Raises:
             GameError: the seed is not a whole number from 0, or an option is given.
         """
-        check_reset(seed, options)
-        self.contest.begin(seed)
-        self._begun, self.agents = True, list(self.possible_agents)
+        self._begin(seed, options)
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict, dict, dict, dict, dict]:

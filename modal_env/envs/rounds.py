@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from modal_env.envs.action_modes import ContestTurn, refuse
+from modal_env.envs.action_modes import ContestTurn
 from modal_env.envs.setting import Setting
 from modal_env.errors import FormulaError
-from modal_env.games.costs import Cost
-from modal_env.games.game import Meeting, meet
-from modal_env.games.payoffs import PayoffTable
+from modal_env.games.game import meet
+from modal_env.logic.library import DefectBot
 from modal_env.logic.notation import Agent
 
 MOVE_CODES = {"-": 0, "D": 1, "C": 2}
+meeting_of = lru_cache(maxsize=10_000)(meet)
+"""The outcome of two programs; cached, as the same pairs meet often."""
 
 
 class MaskedSpace(spaces.Dict):
@@ -62,24 +63,18 @@ class History(Sequence[Round]):
     def __init__(self, rounds: list[Round], count: int) -> None:
         self._rounds, self._count = rounds, count
 
-    def with_round(self, played: Round) -> History:
-        """The history one round later; this one stays as it is."""
-        self._rounds.append(played)
-        return History(self._rounds, self._count + 1)
-
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return tuple(self._rounds[: self._count][index])
-        return self._rounds[range(self._count)[index]]
+        found = range(self._count)[index]
+        return tuple(self._rounds[i] for i in found) if isinstance(found, range) else self._rounds[found]
 
     def __iter__(self) -> Iterator[Round]:
         return islice(self._rounds, self._count)
 
     def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, (History, tuple, list)) else NotImplemented
+        return tuple(self) == tuple(other) if isinstance(other, History | tuple | list) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # it is compared by its rounds
 
@@ -92,7 +87,7 @@ class Contest:
 
     Attributes:
         mode: how programs are chosen.
-        history: the rounds played.
+        rounds: the rounds played.
         turns: what every player has chosen in this round.
     """
 
@@ -106,13 +101,18 @@ class Contest:
         """Begin a new game; without a seed the generator continues."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        self.history = History([], 0)
+        self.rounds: list[Round] = []
         self.turns = [ContestTurn() for _ in range(self.setting.players)]
         self._last = np.zeros((self.setting.players, 2 + self.mode.width), np.int32)
 
     @property
+    def history(self) -> History:
+        """The rounds played so far; later ones do not change it."""
+        return History(self.rounds, len(self.rounds))
+
+    @property
     def is_over(self) -> bool:
-        return len(self.history) >= self.setting.rounds
+        return len(self.rounds) >= self.setting.rounds
 
     @property
     def all_ready(self) -> bool:
@@ -135,12 +135,13 @@ class Contest:
             self.turns[player] = turn
 
     def _after(self, turn: ContestTurn, action: Any) -> ContestTurn:
+        """The turn after an action; DefectBot, if there is no program yet, after one that is not allowed."""
         try:
             return self.mode.take(turn, action)
         except FormulaError as error:
             if self.setting.strict:
                 raise
-            return refuse(turn, str(error))
+            return replace(turn if turn.program else ContestTurn(DefectBot), refused=(str(error),))
 
     def play(self) -> list[float]:
         """Draw pairs, let them play, and begin the next round. Returns every player's payoff.
@@ -155,7 +156,11 @@ class Contest:
             for player, partner, move, payoff, seat in zip(pair, pair[::-1], *played, ("row", "column"), strict=True):
                 partners[player], moves[player], payoffs[player], seats[player] = partner, move, payoff, seat
         written = tuple(turn.written for turn in self.turns)
-        self._record(Round(programs, tuple(partners), tuple(moves), tuple(payoffs), written, tuple(seats)))
+        self.rounds.append(Round(programs, tuple(partners), tuple(moves), tuple(payoffs), written, tuple(seats)))
+        self.turns = [ContestTurn(refused=turn.refused) for turn in self.turns]
+        self._last[:] = 0
+        for row, partner, move, tokens in zip(self._last, partners, moves, written, strict=True):
+            row[: 2 + len(tokens)] = partner, MOVE_CODES[move], *tokens
         return payoffs
 
     def _pairs(self) -> list[list[int]]:
@@ -165,30 +170,12 @@ class Contest:
         return [[0, 1]] if number == 2 and not self.setting.payoffs.is_symmetric else drawn
 
     def _meet(self, a: Agent, b: Agent) -> tuple[str, list[float]]:
-        """The moves and payoffs of two programs."""
+        """The moves, coins tossed, and payoffs of two programs."""
         setting = self.setting
         meeting = meeting_of(a, b, setting.cost, setting.payoffs)
-        moves = self._drawn(meeting)
+        moves = "".join(("D" if self._rng.random() < 0.5 else "C") if move == "?" else move for move in meeting.moves)
         won = setting.payoffs[moves], setting.payoffs.turned[moves[::-1]]
         return moves, [float(points - setting.epsilon * cost) for points, cost in zip(won, meeting.costs, strict=True)]
-
-    def _drawn(self, meeting: Meeting) -> str:
-        """The moves, coins tossed: "CD", say."""
-        first, second = ({"C": chance, "D": 1 - chance} for chance in meeting.cooperation)
-        possible = {a + b: first[a] * second[b] for a in "CD" for b in "CD" if first[a] * second[b]}
-        if len(possible) == 1:
-            return next(iter(possible))
-        drawn = self._rng.random()
-        sums = dict(zip(possible, accumulate(possible.values()), strict=True))
-        return next(moves for moves, upper in sums.items() if drawn < upper)
-
-    def _record(self, played: Round) -> None:
-        self.history = self.history.with_round(played)
-        self.turns = [ContestTurn(refused=turn.refused) for turn in self.turns]
-        self._last[:] = 0
-        for player, written in enumerate(played.written):
-            seen = played.partners[player], MOVE_CODES[played.moves[player]], *written
-            self._last[player, : len(seen)] = seen
 
     @property
     def _high(self) -> NDArray[np.int32]:
@@ -212,19 +199,19 @@ class Contest:
     def observe(self, player: int) -> dict[str, np.ndarray]:
         """The observation of a player, see `modal_env.envs.aec`."""
         turn, players = self.turns[player], self.setting.players
-        last = np.roll(self._last, -player, axis=0)
-        if self.history:
+        rows = np.concatenate((self._now(turn), self._last[player:], self._last[:player]))
+        if self.rounds:
+            last = rows[1:]
             last[:, 0] = 1 + (last[:, 0] - player) % players
             last[last[:, 1] == MOVE_CODES["-"], 0] = 0  # sat out
         mask = self.mode.mask(turn)
-        rows = np.concatenate((self._now(turn), last))
         seen = {"observations": self.flattened(rows)} if self.setting.flat else {"observation": rows}
         return seen if mask is None else {**seen, "action_mask": mask}
 
     def _now(self, turn: ContestTurn) -> NDArray[np.int32]:
         """[1, 2 + width] rounds played, rounds of the game, and what a player has written."""
         now = np.zeros((1, self._last.shape[1]), np.int32)
-        now[0, : 2 + len(turn.written)] = len(self.history), self.setting.rounds, *turn.written
+        now[0, : 2 + len(turn.written)] = len(self.rounds), self.setting.rounds, *turn.written
         return now
 
     def flattened(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -258,9 +245,3 @@ class Contest:
 
 def _one_hot(numbers: NDArray[np.int32], largest: int) -> NDArray[np.bool_]:
     return numbers[..., None] == np.arange(1 + largest)
-
-
-@lru_cache(maxsize=10_000)
-def meeting_of(a: Agent, b: Agent, cost: str | Cost, payoffs: PayoffTable) -> Meeting:
-    """The outcome of two programs; cached, as the same pairs meet often."""
-    return meet(a, b, cost, payoffs)

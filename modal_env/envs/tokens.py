@@ -21,12 +21,14 @@ allowed until the formula ends, and every complete formula is an agent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from modal_env.checks import whole
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.syntax import ASCII, PARTS, Agent, Formula, Op
 
@@ -35,6 +37,9 @@ OPERATORS = (Op.TRUE, Op.FALSE, Op.NOT, Op.BOX, Op.DIAMOND, Op.AND, Op.OR, Op.IM
 MODAL = (Op.BOX, Op.DIAMOND)
 INLINE = 1 + len(OPERATORS)
 MAX_SAMPLE = 100  # tokens; the number of formulas must fit into a float
+Places = tuple[bool, ...]
+"""For each open place of a formula, the next one last, whether it is under a box; empty once the formula has ended."""
+START: Places = (False,)
 
 
 class Written(NamedTuple):
@@ -49,20 +54,8 @@ class Written(NamedTuple):
     is_random: bool = False
 
 
-Code = Op | Agent | Written
-
-
-def _finished(codes: Sequence[Code], nesting: int) -> Written:
-    """A formula from its codes of `Op`, and agents called, in postfix form."""
-    called: dict[bytes, Agent | Written] = {}
-    for code in codes:
-        if not isinstance(code, Op):
-            called.setdefault(code.digest, code)
-            nesting = max(nesting, code.depth)
-    places = {digest: Op.CALL + place for place, digest in enumerate(called, start=1)}
-    program = tuple(int(code) if isinstance(code, Op) else places[code.digest] for code in codes)
-    digest = bytes(program) + b"".join(called)
-    return Written(program, tuple(called.values()), Op.CALL in program, nesting, digest)
+Codes = tuple[tuple[Op | Agent | Written, ...], int]
+"""The codes of a formula in postfix form, and the nesting of its boxes."""
 
 
 class Vocabulary:
@@ -75,8 +68,9 @@ class Vocabulary:
     Attributes:
         texts: [tokens] the text of every token.
         parts: [tokens] the number of places that it opens.
-        needs_box: [tokens] whether it stands under a [] or <> only.
         boxes: [tokens] whether the places that it opens are under a box: 1 yes, 0 no, -1 as its own place.
+        masks: int8 [4, 2, tokens] the tokens that may come next: with 0, 1, 2 or more tokens to spare if each open
+            place takes one, or (3) after the formula's end; at a place outside or under a box.
 
     Raises:
         GameError: two agents have the same name.
@@ -94,11 +88,15 @@ class Vocabulary:
         self._calls = {leaf: number for number, leaf in reversed(self._leaves.items())}
         self.texts = ("", *(ASCII[op] for op in OPERATORS), "X(", *(leaf.text() for leaf in leaves))
         self.parts = np.array([0, *(PARTS.get(op, 0) for op in OPERATORS), 1, *(0 for _ in leaves)])
-        self.needs_box = np.arange(len(self.texts)) >= INLINE
         self.boxes = np.full(len(self.texts), -1)
         self.boxes[[self._numbers[op] for op in MODAL]] = 1
         self.boxes[INLINE] = 0
         self._parts, self._boxes = self.parts.tolist(), self.boxes.tolist()
+        numbers = np.arange(len(self.texts))
+        fits = self.parts <= np.arange(3)[:, None, None]
+        self.masks = np.zeros((4, 2, len(self.texts)), np.int8)
+        self.masks[:3] = (numbers != NOTHING) & fits & (np.array([[False], [True]]) | (numbers < INLINE))
+        self.masks[3] = numbers == NOTHING
         self._counts: dict[tuple[int, bool], int] = {}
 
     def __len__(self) -> int:
@@ -108,61 +106,24 @@ class Vocabulary:
         """The texts of tokens, joined by spaces."""
         return " ".join(self.texts[number] for number in written)
 
-    def places(self, written: Sequence[int]) -> list[bool]:
-        """For each open place, the next one last, whether it is under a box. Empty once the formula has ended.
+    def after(self, places: Places, number: int) -> Places:
+        """The open places once a token has filled the next one."""
+        inside = places[-1] if self._boxes[number] < 0 else bool(self._boxes[number])
+        return places[:-1] + (inside,) * self._parts[number]
 
-        Raises:
-            FormulaError: a number is not a token of a formula, or a token follows the formula's end.
-        """
-        places = [False]
-        for count, number in enumerate(written, start=1):
-            if not NOTHING < number < len(self):
-                raise FormulaError(f"token {count} is number {number}: tokens are 1 to {len(self) - 1}")
-            if not places:
-                raise FormulaError(f"token {count} of {self.text(written)!r}: the formula has ended before it")
-            own = places.pop()
-            places += [own if self._boxes[number] < 0 else bool(self._boxes[number])] * self._parts[number]
-        return places
+    def mask(self, places: Places, left: int) -> NDArray[np.int8]:
+        """int8 [tokens] those that may come next, if so many tokens are left of the budget."""
+        return self.masks[min(left - len(places), 2) if places else 3, int(places[-1:] == (True,))].copy()
 
-    def open(self, written: Sequence[int], budget: int) -> NDArray[np.int8]:
-        """The tokens that may come next: int8 [tokens]; only `NOTHING` once the formula has ended.
-
-        Args:
-            written: the formula so far, which must be legal.
-            budget: maximal number of tokens of a whole formula.
-        """
-        places = self.places(written)
-        spare = budget - len(written) - len(places)  # tokens left if each open place takes one
-        return self.masks(np.array([spare]), np.array([len(places)]), np.array([bool(places) and places[-1]]))[0]
-
-    def masks(self, spare: NDArray[np.int_], places: NDArray[np.int_], boxed: NDArray[np.bool_]) -> NDArray[np.int8]:
-        """The tokens that may come next in B formulas: int8 [B, tokens].
-
-        Args:
-            spare: [B] tokens left if each open place takes one.
-            places: [B] number of open places.
-            boxed: [B] whether the next one is under a box.
-        """
-        fits = (self.parts <= spare[:, None]) & (boxed[:, None] | ~self.needs_box)
-        fits[:, NOTHING] = False
-        return np.where(places[:, None] > 0, fits, np.arange(len(self)) == NOTHING).astype(np.int8)
-
-    def add(self, written: Sequence[int], number: int, budget: int) -> tuple[int, ...]:
-        """The formula with one more token.
-
-        Raises:
-            FormulaError: the token is not allowed here.
-        """
-        after = (*written, number)
-        if not self.open(written, budget)[number]:
-            text = self.text(after)
-            raise FormulaError(
-                f"token {len(after)}, {self.texts[number]!r} (number {number}), in {text!r}: not allowed here "
-                "(see the action mask): X(.) and me stand under a [] or <>, and a formula ends within the budget",
-                text,
-                len(text) - len(self.texts[number]),
-            )
-        return after
+    def refusal(self, written: Sequence[int], number: int) -> FormulaError:
+        """The error of a token that may not come next."""
+        text = self.text((*written, number))
+        return FormulaError(
+            f"token {len(written) + 1}, {self.texts[number]!r} (number {number}), in {text!r}: not allowed here "
+            "(see the action mask): X(.) and me stand under a [] or <>, and a formula ends within the budget",
+            text,
+            len(text) - len(self.texts[number]),
+        )
 
     def agent(self, written: Sequence[int]) -> Agent:
         """The agent of a formula in tokens, named by its text.
@@ -170,37 +131,41 @@ class Vocabulary:
         Raises:
             FormulaError: it is not a formula, or an X(.) or me is outside all boxes.
         """
-        if self.places(written):
-            raise FormulaError(f"{self.text(written)!r}: the formula does not end here")
-        nodes: list[Formula] = []
-        for number in reversed(written):
-            if number == INLINE:
-                nodes.append(Formula(Op.CALL, agent=_named_by_text(nodes.pop())))
-            elif number in self._leaves:
-                nodes.append(self._leaves[number])
-            else:
-                parts = tuple(nodes.pop() for _ in range(self._parts[number]))
-                nodes.append(Formula(OPERATORS[number - 1], parts))
-        return _named_by_text(nodes.pop())
+        self._check(written)
+        return _named_by_text(_folded(written, self._parts, self._formula))
+
+    def _formula(self, number: int, parts: list[Formula]) -> Formula:
+        if number == INLINE:
+            return Formula(Op.CALL, agent=_named_by_text(parts[0]))
+        return self._leaves.get(number) or Formula(OPERATORS[number - 1], tuple(parts))
 
     def compiled(self, written: Sequence[int]) -> Written:
         """A complete and allowed formula for playing alone; several times as fast as `agent`."""
-        found: list[tuple[list[Code], int]] = []  # codes in postfix form, and the nesting of boxes
-        for number in reversed(written):
-            if number > INLINE:
-                leaf = self._leaves[number]
-                found.append(([leaf.agent or leaf.op], 0))
-            elif number == INLINE:
-                found.append(([_finished(*found.pop())], 0))
-            else:
-                op = OPERATORS[number - 1]
-                count = PARTS.get(op, 0)
-                codes, nesting = found.pop() if count else ([], 0)
-                if count == 2:
-                    right, other = found.pop()
-                    codes, nesting = codes + right, max(nesting, other)
-                found.append(([*codes, op], nesting + (op in MODAL)))
-        return _finished(*found.pop())
+        return _finished(*_folded(written, self._parts, self._codes))
+
+    def _codes(self, number: int, parts: list[Codes]) -> Codes:
+        if number == INLINE:
+            return (_finished(*parts[0]),), 0
+        if number > INLINE:
+            return (self._leaves[number].agent or self._leaves[number].op,), 0
+        op, codes = OPERATORS[number - 1], sum((own for own, _ in parts), ())
+        return (*codes, op), max((nesting for _, nesting in parts), default=0) + (op in MODAL)
+
+    def _check(self, written: Sequence[int]) -> None:
+        """Check that tokens are exactly one formula.
+
+        Raises:
+            FormulaError: they are not.
+        """
+        places = START
+        for count, number in enumerate(written, start=1):
+            if not NOTHING < number < len(self):
+                raise FormulaError(f"token {count} is number {number}: tokens are 1 to {len(self) - 1}")
+            if not places:
+                raise FormulaError(f"token {count} of {self.text(written)!r}: the formula has ended before it")
+            places = self.after(places, number)
+        if places:
+            raise FormulaError(f"{self.text(written)!r}: the formula does not end here")
 
     def encode(self, agent: Agent) -> tuple[int, ...]:
         """The tokens of an agent's formula; agents that it calls are written in their place if they have no token.
@@ -225,30 +190,25 @@ class Vocabulary:
         Raises:
             GameError: more than 100 tokens, of which there are too many formulas to count.
         """
-        if not 1 <= size <= MAX_SAMPLE:
-            raise GameError(f"size={size!r:.80}: give a number of tokens from 1 to {MAX_SAMPLE}")
         written: list[int] = []
-        todo = [(size, False)]
+        todo = [(whole("size", size, 1, MAX_SAMPLE), False)]
         while todo:
             length, boxed = todo.pop()
             ways = self._ways(length, boxed)
             chances = np.array([float(count) for _, _, count in ways])
             number, lengths, _ = ways[int(rng.choice(len(ways), p=chances / chances.sum()))]
             written.append(number)
-            inside = boxed if self.boxes[number] < 0 else bool(self.boxes[number])
-            todo += [(each, inside) for each in reversed(lengths)]
+            inside = self.after((boxed,), number)
+            todo += [*zip(lengths, inside, strict=True)][::-1]
         return tuple(written)
 
     def _ways(self, length: int, boxed: bool) -> list[tuple[int, tuple[int, ...], int]]:
         """(first token, lengths of its parts, how many formulas) of all formulas of a length at an open place."""
         found = []
-        for number in range(1, len(self)):
-            if self.needs_box[number] and not boxed:
-                continue
-            inside = boxed if self.boxes[number] < 0 else bool(self.boxes[number])
-            for lengths in _splits(length - 1, int(self.parts[number])):
-                counts = [self._count(each, inside) for each in lengths]
-                found.append((number, lengths, int(np.prod(np.array(counts, object)))))
+        for number in np.flatnonzero(self.masks[2, int(boxed)]).tolist():
+            inside = self.after((boxed,), number)
+            for lengths in _splits(length - 1, len(inside)):
+                found.append((number, lengths, math.prod(map(self._count, lengths, inside))))
         return [way for way in found if way[2]]
 
     def _count(self, length: int, boxed: bool) -> int:
@@ -261,10 +221,27 @@ class Vocabulary:
 def _splits(length: int, parts: int) -> list[tuple[int, ...]]:
     """The ways to share tokens between parts of one token at least each."""
     if parts == 0:
-        return [()] if length == 0 else []
+        return [] if length else [()]
     if parts == 1:
-        return [(length,)] if length > 0 else []
+        return [(length,)] if length else []
     return [(first, length - first) for first in range(1, length)]
+
+
+def _folded(written: Sequence[int], parts: Sequence[int], join: Callable[[int, list[Any]], Any]) -> Any:
+    """A formula in prefix form, from the values of its parts upwards; `parts` has the number of each token's parts."""
+    stack: list[Any] = []
+    for number in reversed(written):
+        stack.append(join(number, [stack.pop() for _ in range(parts[number])]))
+    return stack[0]
+
+
+def _finished(codes: Sequence[Op | Agent | Written], nesting: int) -> Written:
+    """A formula from its codes in postfix form, and the nesting of its boxes."""
+    called = {code.digest: code for code in codes if not isinstance(code, Op)}
+    places = {digest: Op.CALL + place for place, digest in enumerate(called, start=1)}
+    program = tuple(int(code) if isinstance(code, Op) else places[code.digest] for code in codes)
+    depth = max([nesting, *(agent.depth for agent in called.values())])
+    return Written(program, tuple(called.values()), Op.CALL in program, depth, bytes(program) + b"".join(called))
 
 
 def _named_by_text(formula: Formula) -> Agent:

@@ -10,9 +10,6 @@
 The rules are those of `modal_env.parallel_env` with actions="tokens" and one round: players who are done wait with
 token 0, and a game is played when both are. Then its rewards are not 0, it is marked as done, and it begins anew in the
 same step. A token that the mask does not allow is an error, and nothing changes.
-
-A player who draws allowed tokens uniformly writes ``true`` or ``false`` in 22% of games, and an agent of depth 0 or 1
-in 68%. `modal_env.envs.tokens.Vocabulary.sample` draws formulas of a given size uniformly, to begin elsewhere.
 """
 
 from __future__ import annotations
@@ -22,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from modal_env.checks import items
+from modal_env.checks import brief, integer, items, seed_of
 from modal_env.envs.action_modes import TokenMode
-from modal_env.envs.rounds import Contest, meeting_of
+from modal_env.envs.rounds import Contest
 from modal_env.envs.setting import Setting
 from modal_env.envs.tokens import Written
 from modal_env.errors import GameError, ProgramActionError
+from modal_env.games.game import meet
 from modal_env.logic.notation import Agent
 from modal_env.logic.provability import Plays, solve
 
@@ -54,27 +52,29 @@ class VectorEnv:
         self.setting, self.num_games, self.vocabulary, self.budget = setting, num_games, mode.vocabulary, mode.width
         self._contest = Contest(setting)
         self._compiled: dict[Tokens, Written] = {}
-        self._known: dict[tuple[str, int, bool], float] = {}
-        self._paid: dict[tuple[Tokens, Tokens], tuple[float, float]] = {}
+        self._known: dict[tuple[str, int, int], float] = {}
+        self._paid: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
         self.reset()
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin all games. The seed is that of `sample`; the games themselves draw nothing."""
-        self._rng = np.random.default_rng(seed)
+        """Begin all games. The seed is that of `sample`; the games themselves draw nothing.
+
+        Raises:
+            GameError: the seed is not a whole number from 0.
+        """
+        self._rng = np.random.default_rng(None if seed is None else seed_of(seed))
         self.written = np.zeros((self.num_games, 2, self.budget), np.int32)
         self._length = np.zeros((self.num_games, 2), np.int64)
         self._places = np.ones((self.num_games, 2), np.int64)
-        self._boxed = np.zeros((self.num_games, 2, self.budget + 1), np.bool_)  # of each open place, the next one last
+        self._boxed = np.zeros((self.num_games, 2, self.budget + 1), np.int64)  # of each open place, the next one last
         self._ended: dict[int, tuple[Tokens, Tokens]] = {}
 
     @property
     def masks(self) -> NDArray[np.int8]:
         """int8 [N, 2, tokens]: the tokens that each player may write next."""
-        spare = self.budget - self._length - self._places
+        spare = np.where(self._places, np.minimum(self.budget - self._length - self._places, 2), 3)
         top = np.maximum(self._places - 1, 0)[..., None]
-        boxed = np.take_along_axis(self._boxed, top, axis=2)
-        found = self.vocabulary.masks(spare.ravel(), self._places.ravel(), boxed.ravel())
-        return found.reshape(self.num_games, 2, len(self.vocabulary))
+        return self.vocabulary.masks[spare, np.take_along_axis(self._boxed, top, axis=2)[..., 0]]
 
     def observe(self) -> NDArray[Any]:
         """The observations of all players as in `modal_env.parallel_env`, without the masks.
@@ -105,20 +105,17 @@ class VectorEnv:
         wrote = tokens[games, players]
         self.written[games, players, self._length[games, players]] = wrote
         self._length[games, players] += 1
-        top, opened = self._places[games, players] - 1, self.vocabulary.parts[wrote]
-        inside = np.where(
-            self.vocabulary.boxes[wrote] < 0, self._boxed[games, players, top], self.vocabulary.boxes[wrote]
-        )
+        top, boxes = self._places[games, players] - 1, self.vocabulary.boxes[wrote]
+        inside = np.where(boxes < 0, self._boxed[games, players, top], boxes)
         self._boxed[games, players, top] = inside
         self._boxed[games, players, np.minimum(top + 1, self.budget)] = inside  # read only if it is open
-        self._places[games, players] = top + opened
+        self._places[games, players] = top + self.vocabulary.parts[wrote]
         done: NDArray[np.bool_] = np.logical_not(self._places.any(axis=1))
+        ended = np.flatnonzero(done).tolist()
+        self._ended = {game: (self._tokens(game, 0), self._tokens(game, 1)) for game in ended}
         rewards = np.zeros((self.num_games, 2))
-        self._ended = {}
-        for game in np.flatnonzero(done).tolist():
-            rewards[game] = self._play(game)
-        self.written[done], self._length[done], self._places[done] = 0, 0, 1
-        self._boxed[done] = False
+        rewards[done] = np.reshape([self._payoffs(*self._ended[game]) for game in ended], (-1, 2))
+        self.written[done], self._length[done], self._places[done], self._boxed[done] = 0, 0, 1, 0
         return rewards, done
 
     def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
@@ -132,62 +129,58 @@ class VectorEnv:
             shape = f"{tokens.dtype} {list(tokens.shape)}"
             raise ProgramActionError(f"actions: {shape}: give whole numbers [{self.num_games}, 2]")
         inside = (tokens >= 0) & (tokens < len(self.vocabulary))
-        allowed = np.take_along_axis(self.masks, np.where(inside, tokens, 0).astype(np.int64)[..., None], axis=2)[
-            ..., 0
-        ]
-        if not (inside & (allowed > 0)).all():
-            game, player = np.argwhere(~(inside & (allowed > 0)))[0].tolist()
-            raise ProgramActionError(
-                f"actions[{game}, {player}] = {tokens[game, player]}: not among the allowed tokens, see `masks`"
-            )
-        return tokens.astype(np.int64)
+        found = np.where(inside, tokens, 0).astype(np.int64)
+        allowed = inside & (np.take_along_axis(self.masks, found[..., None], axis=2)[..., 0] > 0)
+        if not allowed.all():
+            game, player = np.argwhere(~allowed)[0].tolist()
+            wrong = f"actions[{game}, {player}] = {tokens[game, player]}"
+            raise ProgramActionError(f"{wrong}: not among the allowed tokens, see `masks`")
+        return found
 
     def program(self, game: int, player: int) -> Agent:
-        """The program of a player in a game that ended in the last step.
+        """The program of a player, 0 or 1, in a game that ended in the last step.
 
         Raises:
             ProgramActionError: the game did not end in the last step.
         """
-        if game not in self._ended:
-            raise ProgramActionError(f"game {game}: it did not end in the last step")
+        if integer(game) not in self._ended or integer(player) not in (0, 1):
+            raise ProgramActionError(f"game {brief(game)}, player {brief(player)}: it did not end in the last step")
         return self.vocabulary.agent(self._ended[game][player])
 
-    def _play(self, game: int) -> tuple[float, float]:
-        """The payoffs of a game whose formulas are complete."""
-        one, other = (tuple(self.written[game, player, : self._length[game, player]].tolist()) for player in (0, 1))
-        self._ended[game] = one, other
+    def _tokens(self, game: int, player: int) -> Tokens:
+        return tuple(self.written[game, player, : self._length[game, player]].tolist())
+
+    def _payoffs(self, one: Tokens, other: Tokens) -> tuple[float, ...]:
+        """The payoffs of two complete formulas."""
         if (one, other) not in self._paid:
             if len(self._paid) >= MAX_CACHED:
                 self._paid.clear()
-            self._paid[one, other] = self._fast(one, other) if self.setting.cost == "depth" else self._exact(one, other)
+            pay = self._played if self.setting.cost == "depth" else self._met
+            self._paid[one, other] = pay(one, other)
         return self._paid[one, other]
 
-    def _exact(self, one: Tokens, other: Tokens) -> tuple[float, float]:
+    def _met(self, one: Tokens, other: Tokens) -> tuple[float, ...]:
         """The payoffs at any cost."""
-        programs = self.vocabulary.agent(one), self.vocabulary.agent(other)
         setting = self.setting
-        meetings = (
-            meeting_of(*programs, setting.cost, setting.payoffs),
-            meeting_of(*programs[::-1], setting.cost, setting.payoffs.turned),
-        )
-        return float(meetings[0].paid(setting.epsilon)), float(meetings[1].paid(setting.epsilon))
+        meeting = meet(self.vocabulary.agent(one), self.vocabulary.agent(other), setting.cost, setting.payoffs)
+        paid = zip(meeting.points, meeting.costs, strict=True)
+        return tuple(float(points - setting.epsilon * cost) for points, cost in paid)
 
-    def _fast(self, one: Tokens, other: Tokens) -> tuple[float, float]:
+    def _played(self, one: Tokens, other: Tokens) -> tuple[float, ...]:
         """The payoffs where costs are depths."""
-        first, second = self._written(one), self._written(other)
-        plays = Plays([(first, second), (second, first)])
+        pair = self._written(one), self._written(other)
+        plays = Plays([pair, pair[::-1]])
         solution = solve(plays.equations)
-        numbers = plays.number(first, second), plays.number(second, first)
-        own, theirs = ("DC"[solution.value(number, solution.settles)] for number in numbers)
-        return self._points(own + theirs, first.depth), self._points(theirs + own, second.depth, is_column=True)
+        numbers = plays.number(*pair), plays.number(*pair[::-1])
+        moves = "".join("DC"[solution.value(number, solution.settles)] for number in numbers)
+        return self._points(moves, pair[0].depth, 0), self._points(moves[::-1], pair[1].depth, 1)
 
-    def _points(self, moves: str, depth: int, is_column: bool = False) -> float:
+    def _points(self, moves: str, depth: int, seat: int) -> float:
         """A player's payoff, given its move and the other's."""
-        key = moves, depth, is_column
-        if key not in self._known:
-            table = self.setting.payoffs.turned if is_column else self.setting.payoffs
-            self._known[key] = float(table[moves] - self.setting.epsilon * depth)
-        return self._known[key]
+        if (moves, depth, seat) not in self._known:
+            table = self.setting.payoffs.turned if seat else self.setting.payoffs
+            self._known[moves, depth, seat] = float(table[moves] - self.setting.epsilon * depth)
+        return self._known[moves, depth, seat]
 
     def _written(self, tokens: Tokens) -> Written:
         if tokens not in self._compiled:

@@ -245,6 +245,8 @@ def meet(a: Agent, b: Agent, cost: GivenCost = "depth", payoffs: GivenPayoffs = 
 
 def expected(payoffs: Mapping[str, Fraction], own: Fraction, other: Fraction) -> Fraction:
     """A player's expected payoff, given the probabilities with which it and its opponent cooperate."""
+    if own in (0, 1) and other in (0, 1):
+        return payoffs["DC"[int(own)] + "DC"[int(other)]]
     chances = {"C": (own, other), "D": (1 - own, 1 - other)}
     return sum((chances[i][0] * chances[j][1] * payoffs[i + j] for i in "CD" for j in "CD"), Fraction(0))
 

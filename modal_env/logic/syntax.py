@@ -13,7 +13,7 @@ limit does not matter, however long a chain of agents that call each other is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -196,6 +196,12 @@ class Agent:
     Attributes:
         name: the agent's name in X(name), tables and plots.
         formula: when it cooperates.
+        helpers: name -> agent that the formula calls X on, in the sequence of the first calls; without X(me).
+        called: the different agents among the helpers: two names of equal agents count once.
+        program: the formula in postfix form, for stack machines: the codes of `Op`, left part first. CALL (12) is
+            X(me), and CALL + k is X on the k-th agent of `called`, counted from 1. A constant, ME or call pushes a
+            value; NOT, BOX, DIAMOND replace the topmost; AND, OR, IMPLIES, IFF pop two (the right one is topmost) and
+            push one. The stack never holds more than ``MAX_NESTING + 1`` values.
 
     Raises:
         FormulaError: an X(.) or `me` outside all boxes, a letter, a coin inside a formula, or two different agents with
@@ -204,6 +210,9 @@ class Agent:
 
     name: str
     formula: Formula
+    helpers: Mapping[str, Agent] = field(init=False)
+    called: tuple[Agent, ...] = field(init=False)
+    program: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not isinstance(self.formula, Formula):
@@ -211,16 +220,23 @@ class Agent:
                 f"agent {brief(self.name)} of {brief(self.formula)}: give a name and a Formula, or use parse"
             )
         nodes = self.formula.postfix()
+        kinds = {node.op for node in nodes}
         if not self.formula.boxed:
             raise FormulaError(f"agent {self.formula.text()[:60]!r}: every X(.) and `me` must stand under a [] or <>")
-        if any(node.op is Op.LETTER for node in nodes):
+        if Op.LETTER in kinds:
             raise FormulaError(f"agent {self.formula.text()[:60]!r}: letters have no meaning in an agent")
-        if len(nodes) > 1 and any(node.op is Op.COIN for node in nodes):
+        if len(nodes) > 1 and Op.COIN in kinds:
             raise FormulaError(f"agent {self.formula.text()[:60]!r}: a coin must be the whole formula")
         names: dict[str, Agent] = {}
-        for agent in _calls(nodes):
+        for agent in [node.agent for node in nodes if node.agent]:
             if names.setdefault(agent.name, agent) != agent:
                 raise FormulaError(f"two different agents are called {agent.name!r}: rename one")
+        place = {agent: number for number, agent in enumerate(dict.fromkeys(names.values()), start=1)}
+        program = tuple(int(node.op) + (place[node.agent] if node.agent else 0) for node in nodes)
+        put = object.__setattr__  # the dataclass is frozen
+        put(self, "helpers", MappingProxyType(names))
+        put(self, "called", tuple(place))
+        put(self, "program", program)
 
     def __eq__(self, other: object) -> bool:
         return self.formula == other.formula if isinstance(other, Agent) else NotImplemented
@@ -249,16 +265,6 @@ class Agent:
         return self.formula.text(UNICODE)
 
     @cached_property
-    def helpers(self) -> Mapping[str, Agent]:
-        """Name -> agent that the formula calls X on, in the sequence of the first calls; without X(me)."""
-        return MappingProxyType({agent.name: agent for agent in _calls(self.formula.postfix())})
-
-    @cached_property
-    def called(self) -> tuple[Agent, ...]:
-        """The different agents among the helpers: two names of equal agents count once."""
-        return tuple(dict.fromkeys(self.helpers.values()))
-
-    @cached_property
     def calls_itself(self) -> bool:
         """Whether X(me) occurs."""
         return Op.CALL in self.program
@@ -273,17 +279,6 @@ class Agent:
         """Whether this is RandomBot, which tosses a fair coin."""
         return self.formula.op is Op.COIN
 
-    @cached_property
-    def program(self) -> tuple[int, ...]:
-        """The formula in postfix form, for stack machines: the codes of `Op`, left part first.
-
-        CALL (12) is X(me), and CALL + k is X on the k-th agent of `called`, counted from 1. A constant, ME or call
-        pushes a value; NOT, BOX, DIAMOND replace the topmost; AND, OR, IMPLIES, IFF pop two (the right one is topmost)
-        and push one. The stack never holds more than ``MAX_NESTING + 1`` values.
-        """
-        place = {agent: number for number, agent in enumerate(self.called, start=1)}
-        return tuple(int(node.op) + (place[node.agent] if node.agent else 0) for node in self.formula.postfix())
-
     def renamed(self, name: str) -> Agent:
         """The same agent with another name."""
         return self if name == self.name else Agent(name, self.formula)
@@ -296,11 +291,6 @@ class Agent:
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         return Agent, (self.name, self.formula)
-
-
-def _calls(nodes: Iterable[Formula]) -> Iterator[Agent]:
-    """The agents called, with repetitions."""
-    return (node.agent for node in nodes if node.agent is not None)
 
 
 def _join(node: Formula, parts: list[tuple[str, int]], signs: Mapping[Op, str]) -> str:

@@ -1,6 +1,7 @@
 """Formulas as tokens: the vocabulary, the mask, and there and back again."""
 
 from collections import Counter
+from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from modal_env.envs.tokens import NOTHING, Vocabulary
+from modal_env.envs.tokens import NOTHING, START, Vocabulary
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.library import LIBRARY, POST, FairBot, PrudentBot
 from modal_env.logic.notation import parse
@@ -19,13 +20,19 @@ VOCABULARY = Vocabulary(POST)
 CHOICES = st.lists(st.floats(0, 1, exclude_max=True), min_size=40, max_size=40)
 
 
-def write(vocabulary, budget, choices):
+def after(written, budget, vocabulary=VOCABULARY):
+    """The open places, and the tokens that may come next."""
+    places = reduce(vocabulary.after, written, START)
+    return places, vocabulary.mask(places, budget - len(written))
+
+
+def write(budget, choices):
     """A formula from choices in [0, 1), each among the tokens that are open, until it ends."""
     written = ()
     for choice in choices:
-        tokens = np.flatnonzero(vocabulary.open(written, budget))
-        written = vocabulary.add(written, int(tokens[int(choice * len(tokens))]), budget)
-        if not vocabulary.places(written):
+        tokens = np.flatnonzero(after(written, budget)[1])
+        written = (*written, int(tokens[int(choice * len(tokens))]))
+        if not after(written, budget)[0]:
             return written
     raise AssertionError("the formula came to no end")
 
@@ -82,7 +89,7 @@ def is_agent(vocabulary, written):
 
 @given(CHOICES, CHOICES)
 def test_compiled_formulas_play_as_their_agents(first, second):
-    one, other = (write(VOCABULARY, 16, choices) for choices in (first, second))
+    one, other = (write(16, choices) for choices in (first, second))
     agents, compiled = ([make(written) for written in (one, other)] for make in (VOCABULARY.agent, VOCABULARY.compiled))
     assert [each.depth for each in compiled] == [each.depth for each in agents]
     plays = Plays([tuple(compiled)])
@@ -92,7 +99,7 @@ def test_compiled_formulas_play_as_their_agents(first, second):
 
 @given(CHOICES, st.integers(1, 40))
 def test_what_the_mask_allows_is_an_agent_within_the_budget(choices, budget):
-    written = write(VOCABULARY, budget, choices)
+    written = write(budget, choices)
     agent = VOCABULARY.agent(written)
     assert len(written) == agent.size <= budget
     assert VOCABULARY.encode(agent) == written
@@ -102,8 +109,8 @@ def test_what_the_mask_allows_is_an_agent_within_the_budget(choices, budget):
 @given(CHOICES, st.integers(1, 12))
 def test_the_mask_is_exactly_what_can_be_finished(choices, budget):
     """A token is open if and only if some way to go on ends in an agent: a search without places says the same."""
-    written = write(VOCABULARY, budget, choices)[:-1]
-    mask = VOCABULARY.open(written, budget)
+    written = write(budget, choices)[:-1]
+    mask = after(written, budget)[1]
     for number in range(1, len(VOCABULARY)):
         assert mask[number] == can_be_finished((*written, number), budget), VOCABULARY.texts[number]
     assert mask.dtype == np.int8
@@ -135,12 +142,12 @@ def can_be_finished(written, budget):
     ],
 )
 def test_mask_by_hand(written, budget, open_tokens):
-    mask = VOCABULARY.open(numbers(written), budget)
+    mask = after(numbers(written), budget)[1]
     assert [VOCABULARY.texts[number] for number in np.flatnonzero(mask)] == open_tokens.split()
 
 
 def test_only_nothing_follows_a_whole_formula():
-    assert np.flatnonzero(VOCABULARY.open(numbers("[] X(me)"), 16)).tolist() == [NOTHING]
+    assert np.flatnonzero(after(numbers("[] X(me)"), 16)[1]).tolist() == [NOTHING]
 
 
 def test_budget_of_many_tokens_never_nests_too_deep():
@@ -170,11 +177,9 @@ def test_numbers_that_are_no_token(number):
 
 
 def test_a_token_that_is_not_open_is_pointed_at():
-    with pytest.raises(FormulaError, match=r"token 2, 'X\(me\)'") as caught:
-        VOCABULARY.add(numbers("~"), numbers("X(me)")[0], 16)
-    assert caught.value.text[caught.value.position :] == "X(me)"
-    with pytest.raises(FormulaError, match="not allowed"):
-        VOCABULARY.add(numbers("true"), numbers("true")[0], 16)
+    error = VOCABULARY.refusal(numbers("~"), numbers("X(me)")[0])
+    assert "token 2, 'X(me)'" in str(error)
+    assert error.text[error.position :] == "X(me)"
 
 
 def test_agents_that_cannot_be_encoded():
