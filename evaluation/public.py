@@ -18,11 +18,10 @@ from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.messages.analysis import MessageAnalysis, analyze_messages
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import aplay_game, play_game
-from evaluation.play.ray_workers import RayWorkers
-from evaluation.play.runner import Runner, play_all
+from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
-from evaluation.play.workers import WorkerError, Workers
+from evaluation.play.workers import RayWorkers, WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
 from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)
 
@@ -57,7 +56,6 @@ __all__ = [
     "experiment",
     "exploitability",
     "measure",
-    "play_all",
     "play_game",
     "red_team",
     "self_play",

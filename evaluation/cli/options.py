@@ -24,7 +24,7 @@ from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.play.stored_games import read_start
-from evaluation.play.workers import Workers
+from evaluation.play.workers import RayWorkers, Workers
 from modal_env.console import WIDE, plain_console
 from modal_env.interruptions import patient
 from welfare_env import Rules
@@ -222,8 +222,6 @@ class RunOptions:
     def _pool(self) -> Workers:
         if self.ray_address is None:
             return Workers(self.workers)
-        from evaluation.play.ray_workers import RayWorkers
-
         return RayWorkers(self.ray_address, self.workers)
 
     def _models(self, policies: Iterable[Spec]) -> SharedModels | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -237,11 +236,13 @@ class Attacks:
         found: dict[tuple[Attack, GameSpec], Read] = {}
         wanted = [each.of(game) for each in deviations for game in games]
         self.played += len(wanted)
-        with closing(self.runner.play_each(wanted)) as played:
-            for spec, record in played:
-                for each in played_in[spec]:
-                    found[each.attack, spec] = read(record, each)
-                self._games[spec] = AttackGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
+
+        def keep(spec: GameSpec, record: Record) -> None:
+            for each in played_in[spec]:
+                found[each.attack, spec] = read(record, each)
+            self._games[spec] = AttackGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
+
+        self.runner.play(wanted, keep)
         return {each.attack: [found[each.attack, each.of(game)] for game in games] for each in deviations}
 
     def _witness(self, attack: Deviation) -> Witness:

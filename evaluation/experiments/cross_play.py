@@ -304,7 +304,8 @@ def run_cross_play(
     wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]
     runner.begin(number * len(wished))
     specs = [list(mixed_games(setting, mix, number)) for mix in wished]
-    records = dict(runner.play_each([spec for own in specs for spec in own]))
+    wanted = [spec for own in specs for spec in own]
+    records = dict(zip(wanted, runner.play(wanted), strict=True))
     names = {spec: name for name, spec in (known | others).items()}
     played = [
         _measured(setting, {names[spec]: count for count, spec in mix if count}, own, records, names)

@@ -207,7 +207,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[PlayOptions
     Args:
         policy: one policy for all seats: a spec as for `agents.make`, a class, a factory, or an instance, which is
             copied for each seat and game. Or a profile: "4*dove + 3*hold", or a mapping from powers to policies
-            (`agents.specs.profiles`). Games of unnamed objects (see `play_all`) are not stored.
+            (`agents.specs.profiles`). Games of unnamed objects (see `evaluation.Runner`) are not stored.
         games: number of games; the paper plays five.
         options: the fields of `evaluation.Setting`, and the arguments of `evaluation.Runner`.
 

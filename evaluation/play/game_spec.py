@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import agents
-import welfare_env
 from agents.policy import Policy
 from agents.specs import Spec
 from evaluation.checks import MAX_SEED, EvaluationError, check_whole
 from evaluation.play.sources import answered_by, code_of
 from evaluation.play.start import Start
+from welfare_env import Rules
 from welfare_env.board.maps import map_digest
 from welfare_env.checks import quoted
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
+
+_KINDS = {"rules": Rules, "map_name": str, "engine": str, "simultaneous": bool, "start": Start | None}
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class GameSpec:
 
     players: tuple[tuple[str, Spec], ...]
     seed: int
-    rules: welfare_env.Rules
+    rules: Rules
     map_name: str
     engine: str
     simultaneous: bool = False
@@ -54,21 +56,18 @@ class GameSpec:
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MAX_SEED)
-        if not (isinstance(self.rules, welfare_env.Rules) and isinstance(self.simultaneous, bool)):
-            raise EvaluationError(f"rules={quoted(self.rules)}, simultaneous={quoted(self.simultaneous)}: see GameSpec")
-        if not isinstance(self.start, Start | None):
-            raise EvaluationError(f"start={quoted(self.start)}: give evaluation.play.start.Start.of(...), or None")
-        if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
-            given = f"players={quoted(self.players)}, map_name={quoted(self.map_name)}, engine={quoted(self.engine)}"
-            raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
+        for name, kind in _KINDS.items():
+            if not isinstance(value := getattr(self, name), kind):
+                raise EvaluationError(f"{name}={quoted(value)}: the wrong type, see evaluation.GameSpec")
+        if not _are_pairs(self.players):
+            raise EvaluationError(f"players={quoted(self.players)}: give pairs of a power and a policy")
         found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
         object.__setattr__(self, "players", tuple((power, found[id(policy)]) for power, policy in self.players))
-        seats = [power for power, _ in self.players]
-        members = self.coalition if isinstance(self.coalition, tuple) else (self.coalition,)
-        if any(members.count(member) > 1 or member not in seats for member in members) or members != self.coalition:
-            raise EvaluationError(f"coalition={quoted(self.coalition)}: give some of {seats}, each once")
-        if len({policy for power, policy in self.players if power in self.coalition}) > 1:
-            raise EvaluationError(f"coalition={quoted(self.coalition)}: its members play different policies: give one")
+        seats, members = [power for power, _ in self.players], self.coalition
+        if not isinstance(members, tuple) or any(members.count(each) > 1 or each not in seats for each in members):
+            raise EvaluationError(f"coalition={quoted(members)}: give some of {seats}, each once")
+        if len({policy for power, policy in self.players if power in members}) > 1:
+            raise EvaluationError(f"coalition={quoted(members)}: its members play different policies: give one")
 
     def __reduce__(self) -> tuple[type[GameSpec], tuple[Any, ...]]:
         """For worker processes, policies are pickled as their specs.
@@ -85,10 +84,9 @@ class GameSpec:
     def to_dict(self, models: SharedModels | None = None) -> dict[str, Any]:
         """The full specification as plain JSON types; a stored game with a different specification is not reused.
 
-        Also includes the versions of this package and its libraries, digests of a map file and of the user's files
-        (`evaluation.play.sources`); for language models, the server's address, a digest of the replay file, or the name
-        and settings of your own model.
-        With a human player there is a new random "sitting" in every call, so that no stored game is reused.
+        Also includes the versions of this package and its libraries, digests of a map file and of the user's files, and
+        for language models what answers them (`evaluation.play.sources`). With a human player there is a new random
+        "sitting" in every call, so that no stored game is reused.
 
         Args:
             models: provides your own models.
@@ -98,11 +96,8 @@ class GameSpec:
             ConfigError, CacheError: an invalid server address in the environment, or an unreadable replay file.
         """
         policies = {policy for _, policy in self.players}
-        own_models = {} if models is None else models.own
-        asked = [
-            answered_by(*model, own=own_models.get(model[0]))
-            for model in sorted({model for each in policies for model in each.models})
-        ]
+        own = {} if models is None else models.own
+        asked = sorted({model for each in policies for model in each.models})
         return {
             "players": self.written,
             "seed": self.seed,
@@ -114,7 +109,7 @@ class GameSpec:
             **({"simultaneous": True} if self.simultaneous else {}),
             **({"coalition": list(self.coalition)} if self.coalition else {}),
             **({"start": self.start.to_dict()} if self.start else {}),
-            **({"language_models": asked} if asked else {}),
+            **({"language_models": [answered_by(*model, own=own.get(model[0])) for model in asked]} if asked else {}),
             **({"sitting": secrets.token_hex(16)} if self.has_people else {}),
         }
 
@@ -169,9 +164,6 @@ def with_external_players(spec: GameSpec, make: Callable[[str, Spec], Policy]) -
     """The same game with each power's policy made by `make(power, spec)`, for frameworks whose models play."""
 
     def made(power: str, policy: Spec) -> Spec:
-        def maker(models: SharedModels | None) -> Policy:
-            return make(power, policy)
-
-        return replace(policy, maker=maker)
+        return replace(policy, maker=lambda models: make(power, policy))
 
     return replace(spec, players=tuple((power, made(power, policy)) for power, policy in spec.players))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, repeat
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +18,7 @@ from agents.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import PROGRAMS, EvaluationError
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.start import Start, replayed
+from evaluation.play.start import replayed
 from welfare_env import WelfareEnvError
 from welfare_env.checks import quoted
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 NO_COALITION = "it does not play a coalition: give it reset_coalition(agents, seed), see agents.CoalitionPolicy"
 
 Record = dict[str, Any]
-Policies = Mapping[str, Policy]
 Models: TypeAlias = "SharedModels | Mapping[str, Any] | None"
 """Cache, budget and models for language-model players; or just a mapping of names (as in specs) to your own models."""
 
@@ -37,13 +37,12 @@ class GameStopped(WelfareEnvError):
     """A game was stopped because another one failed."""
 
 
-def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
+def play_game(spec: GameSpec, models: Models = None) -> Record:
     """Play one game to its end.
 
     Args:
         models: cache, budget and your own models for language-model players (`agents.lm`'s SharedModels), or just a
             mapping of names to your own models; None for the defaults.
-        stop: aborts the game when it is set.
 
     Returns:
         The game's record, with "seed" and "players" in the section "welfare_env", and, with language models, the
@@ -53,30 +52,29 @@ def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) 
         UnknownAgentError, UnknownMapError, RulesError: an invalid policy, map or rules.
         EvaluationError: not every player has exactly one policy.
         LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
-        GameStopped: `stop` was set.
     """
     if not isinstance(spec, GameSpec):
         raise EvaluationError(f"spec={quoted(spec)}: give evaluation.GameSpec(...)")
     shared = shared_models(models)
-    table = set_up_game(spec, shared)
-    playing = table.play(shared, stop or Event())
-    if table.asks:
+    seats = set_up_game(spec, shared)
+    if seats.models:
         from agents.lm.models.shared_models import default_models
 
         with (shared or default_models()).tasks(1) as tasks:
-            return tasks.submit(playing).result()
+            return tasks.submit(seats.play(shared, Event())).result()
     try:
-        while True:
-            playing.send(None)  # without language models nothing waits, so no event loop is needed
-    except StopIteration as end:
+        seats.play(shared).send(None)
+    except StopIteration as end:  # without language models nothing waits, so no event loop is needed
         record: Record = end.value
-        return record
+    return record
 
 
 async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
     """Like `play_game`, in the caller's event loop, so that many games can wait for language models concurrently.
 
-    Pass the same `SharedModels` to all of them to share its limits.
+    Args:
+        models: the same `SharedModels` for all games share its limits.
+        stop: aborts the game when it is set, with `GameStopped`.
     """
     shared = shared_models(models)
     return await set_up_game(spec, shared).play(shared, stop or Event())
@@ -109,111 +107,89 @@ class Seats:
 
     Attributes:
         spec: the game, with all its players.
-        asks: whether a policy is or contains a language model.
+        models: of the policies, those that are or contain language models.
     """
 
     spec: GameSpec
     env: AECEnv | ParallelEnv
-    policies: Policies
-    asks: bool
+    policies: Mapping[str, Policy]
+    models: Mapping[str, Policy]
 
-    async def play(self, models: SharedModels | None, stop: Event) -> Record:
-        """Play the game and return its record; arguments and errors as for `play_game`."""
+    async def play(self, models: SharedModels | None, stop: Event | None = None) -> Record:
+        """Play the game and return its record; arguments and errors as for `aplay_game`.
+
+        Args:
+            stop: None if there are no other games in this event loop.
+        """
+        start = self.spec.start
+        past = start.past if start else {}
+        options = {"game": start.opening(self.spec.engine)} if start else {}
         if self.spec.simultaneous:
-            await self._play_at_once(models, stop)
+            await self._play_at_once(models, stop, past, options)
             return self.record()
-        env, policies = self.env.unwrapped, self.policies  # without the wrapper that checks the order of calls
-        env.reset(seed=self.spec.seed, options=self._options())
-        past = self.spec.start.past if self.spec.start else {}
+        env, policies, asked = self.env.unwrapped, self.policies, self.asked  # without the wrapper's checks
+        env.reset(seed=self.spec.seed, options=options)
         looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
-        waiting = self._waiting()
         while env.agents:
-            await asyncio.sleep(0)  # lets other games of the event loop continue
-            _check(stop)
+            if stop is not None:
+                await _others_play(stop)
             agent = env.agent_selection
             observation, _, terminated, truncated, info = env.last(observe=looking[agent])
             if terminated or truncated:
                 env.step(None)
             elif phase := past.get(env.game.phase):
-                env.step(self._replayed(phase, agent, observation, info, waiting))
-            elif agent in waiting:
-                env.step(await _asked(waiting[agent], agent, observation, info))
+                env.step(self._replayed(phase, agent, observation, info))
+            elif agent in asked:
+                env.step(await _asked(asked[agent], agent, observation, info))
             else:
                 env.step(_act(policies[agent], agent, observation, info))
         return self.record()
 
-    async def _play_at_once(self, models: SharedModels | None, stop: Event) -> None:
+    @property
+    def asked(self) -> dict[str, AskingPolicy]:
+        """The policies that wait for language models."""
+        return {player: policy for player, policy in self.models.items() if isinstance(policy, AskingPolicy)}
+
+    async def _play_at_once(
+        self, models: SharedModels | None, stop: Event | None, past: Mapping[str, Any], options: dict[str, Any]
+    ) -> None:
         """Play a game in which all players act simultaneously; language models are called in parallel."""
-        env, waiting = self.env, self._waiting()
-        observations, infos = env.reset(seed=self.spec.seed, options=self._options())
-        past = self.spec.start.past if self.spec.start else {}
+        env, waiting = self.env, self.asked
+        observations, infos = env.reset(seed=self.spec.seed, options=options)
         while env.agents:
-            await asyncio.sleep(0)
-            _check(stop)
+            if stop is not None:
+                await _others_play(stop)
+            turns = {agent: (agent, observations[agent], infos[agent]) for agent in env.agents}
             if phase := past.get(env.unwrapped.game.phase):
-                again = {
-                    each: self._replayed(phase, each, observations[each], infos[each], waiting) for each in env.agents
-                }
-                observations, _, _, _, infos = env.step(again)
-                continue
-            asked = [agent for agent in env.agents if agent in waiting]
-            turns = {agent: _asked(waiting[agent], agent, observations[agent], infos[agent]) for agent in asked}
-            actions = await _all(turns, models) if turns else {}
-            for agent in env.agents:
-                if agent not in waiting:
-                    actions[agent] = _act(self.policies[agent], agent, observations[agent], infos[agent])
-            observations, _, _, _, infos = env.step({agent: actions[agent] for agent in env.agents})
+                actions = {agent: self._replayed(phase, *turn) for agent, turn in turns.items()}
+            else:
+                asked = {agent: _asked(waiting[agent], *turns[agent]) for agent in turns if agent in waiting}
+                actions = await _all(asked, models) if asked else {}
+                actions |= {agent: _act(self.policies[agent], *turns[agent]) for agent in turns if agent not in asked}
+            observations, _, _, _, infos = env.step({agent: actions[agent] for agent in turns})
 
-    def _options(self) -> dict[str, Any]:
-        """The options of the environment's reset: the first position, if it is not the opening."""
-        return {"game": self.spec.start.opening(self.spec.engine)} if self.spec.start else {}
-
-    def _replayed(
-        self,
-        phase: Mapping[str, Any],
-        player: str,
-        observation: Any,
-        info: Mapping[str, Any],
-        waiting: Collection[str],
-    ) -> Any:
-        """A player's action in a phase of the earlier game; people and language models are not asked for theirs.
-
-        Args:
-            waiting: the players with language models.
-        """
-        silent = player in waiting or dict(self.spec.players)[player].has_person
+    def _replayed(self, phase: Mapping[str, Any], player: str, observation: Any, info: Mapping[str, Any]) -> Any:
+        """A player's action in a phase of the earlier game; people and language models are not asked for theirs."""
+        silent = player in self.models or dict(self.spec.players)[player].has_person
         action = None if silent else _act(self.policies[player], player, observation, info)
         return replayed(phase, info["view"], action)
 
-    def _waiting(self) -> dict[str, AskingPolicy]:
-        """The policies with awaitable actions (those with language models)."""
-        if not self.asks:
-            return {}
-        from agents.lm.player.policy import language_models
-
-        return {
-            agent: policy
-            for agent, policy in self.policies.items()
-            if isinstance(policy, AskingPolicy) and any(language_models(policy))
-        }
-
     def record(self) -> Record:
         """The record of the game so far."""
-        record: Record = self.env.unwrapped.game.record()
-        record["welfare_env"] |= {"seed": self.spec.seed, "players": self.spec.written}
-        if self.spec.simultaneous:
-            record["welfare_env"]["simultaneous"] = True
-        if self.spec.start:
-            record["welfare_env"]["start"] = self.spec.start.phase
-        if self.spec.coalition:
-            record["welfare_env"]["coalition"] = list(self.spec.coalition)
-        if self.asks:
-            record["welfare_env"] |= conversation(self.policies)
+        spec, record = self.spec, dict(self.env.unwrapped.game.record())
+        record["welfare_env"] |= {
+            "seed": spec.seed,
+            "players": spec.written,
+            **({"simultaneous": True} if spec.simultaneous else {}),
+            **({"start": spec.start.phase} if spec.start else {}),
+            **({"coalition": list(spec.coalition)} if spec.coalition else {}),
+            **(conversation(self.policies) if self.models else {}),
+        }
         return record
 
 
 def set_up_game(spec: GameSpec, models: SharedModels | None) -> Seats:
-    """A game before its first turn; arguments and errors as for `play_game`."""
+    """A game before its first turn, with its policies made and reset; arguments and errors as for `play_game`."""
     make = welfare_env.parallel_env if spec.simultaneous else welfare_env.make
     env = make(spec.map_name, spec.rules, engine=spec.engine)
     specs = dict(spec.players)
@@ -221,59 +197,54 @@ def set_up_game(spec: GameSpec, models: SharedModels | None) -> Seats:
         raise EvaluationError(
             f"players are {[power for power, _ in spec.players]}: give a policy for each of {env.possible_agents}, once"
         )
-    policies = _made(spec.players, spec.coalition, models)
+    alone = [power for power in specs if power not in spec.coalition[1:]]
+    own = {power: made(specs[power], models) for power in alone}
+    policies = {power: own[spec.coalition[0] if power in spec.coalition else power] for power in specs}
     for policy in policies.values():
         if isinstance(policy, PlanningPolicy):
             policy.meet(lambda power: specs[power].make(models))
-    for power, named in spec.players:
-        check_orders_written(named, policies[power])
-    _reset(policies, spec, specs)
-    asks = _ask_language_models(specs.values(), policies.values())
-    if asks and spec.start:
-        _remind(policies, spec.start)
-    return Seats(spec, env, policies, asks)
+    for power in alone:
+        seat = "+".join(spec.coalition) if power in spec.coalition else power
+        policy = policies[power]
+        seed = seat_seed(spec.seed, seat, specs[power], policy)
+        if power not in spec.coalition:
+            policy.reset(agent=power, seed=seed)
+        elif isinstance(policy, CoalitionPolicy):
+            policy.reset_coalition(agents=spec.coalition, seed=seed)
+        else:
+            raise EvaluationError(f"{specs[power].text}: {NO_COALITION}")
+    return Seats(spec, env, policies, _with_models(spec, policies))
 
 
-def check_orders_written(named: Spec, policy: Policy) -> None:
-    """Check that a policy plays Diplomacy.
+def made(spec: Spec, models: SharedModels | None) -> Policy:
+    """A policy that plays Diplomacy.
 
     Raises:
+        UnknownAgentError: as `Spec.make`.
         EvaluationError: the policy writes programs of modal_env.
     """
+    policy = spec.make(models)
     if isinstance(policy, ProgramPolicy):
-        raise EvaluationError(f"policy {named.text!r} {PROGRAMS}")
+        raise EvaluationError(f"policy {spec.text!r} {PROGRAMS}")
+    return policy
 
 
-def _made(
-    players: Sequence[tuple[str, Spec]], coalition: Sequence[str], models: SharedModels | None
-) -> dict[str, Policy]:
-    """Make a policy for each player, and one for all members of a coalition."""
-    shared = [policy.make(models) for power, policy in players if power in coalition[:1]]
-    return {power: shared[0] if power in coalition else policy.make(models) for power, policy in players}
-
-
-def _reset(policies: Policies, spec: GameSpec, specs: Mapping[str, Spec]) -> None:
-    """Reset each policy with its power and its seed."""
-    for power, policy in policies.items():
-        if power not in spec.coalition:
-            policy.reset(agent=power, seed=seat_seed(spec.seed, power, specs[power], policy))
-    if spec.coalition:
-        first = spec.coalition[0]
-        shared = policies[first]
-        if not isinstance(shared, CoalitionPolicy):
-            raise EvaluationError(f"{specs[first].text}: {NO_COALITION}")
-        seed = seat_seed(spec.seed, "+".join(spec.coalition), specs[first], shared)
-        shared.reset_coalition(agents=spec.coalition, seed=seed)
-
-
-def _remind(policies: Policies, start: Start) -> None:
-    """Give each language model the notes of the one in its seat in the earlier game."""
+def _with_models(spec: GameSpec, policies: Mapping[str, Policy]) -> dict[str, Policy]:
+    """The policies with language models; each gets the notes of the one in its seat in an earlier game."""
+    if spec.is_named and not spec.asks_language_models:
+        return {}
     from agents.lm.player.policy import language_models
 
+    found = {}
     for player, policy in policies.items():
-        notes = start.notes(player)
-        for number, model in enumerate(language_models(policy)):
-            model.recall(start.past, **(notes[number] if number < len(notes) else {"summaries": {}, "journal": {}}))
+        models = list(language_models(policy))
+        if models:
+            found[player] = policy
+        if spec.start:
+            nothing: dict[str, dict[str, str]] = {"summaries": {}, "journal": {}}
+            for model, notes in zip(models, chain(spec.start.notes(player), repeat(nothing)), strict=False):
+                model.recall(spec.start.past, **notes)
+    return found
 
 
 def seat_seed(seed: int, seat: str, spec: Spec, policy: Policy) -> int:
@@ -292,13 +263,15 @@ def _is_ours(policy: Policy) -> bool:
     return type(policy).__module__.startswith("agents.") and all(map(_is_ours, getattr(policy, "parts", ())))
 
 
-def _ask_language_models(specs: Collection[Spec], made: Iterable[Policy]) -> bool:
-    """Whether a policy is or contains a language model; unnamed policies are inspected."""
-    if all(spec.is_named for spec in specs) or any(spec.models for spec in specs):
-        return any(spec.models for spec in specs)
-    from agents.lm.player.policy import language_models
+async def _others_play(stop: Event) -> None:
+    """Let other games of the event loop continue.
 
-    return any(True for policy in made for _ in language_models(policy))
+    Raises:
+        GameStopped: one of them has failed.
+    """
+    await asyncio.sleep(0)
+    if stop.is_set():
+        raise GameStopped("the game was broken off, since another one had to end")
 
 
 async def _asked(policy: AskingPolicy, player: str, observation: Any, info: Mapping[str, Any]) -> Any:
@@ -325,8 +298,8 @@ def _act(policy: Policy, player: str, observation: Any, info: Mapping[str, Any])
         raise
 
 
-async def _all(turns: Mapping[str, Coroutine[Any, Any, Any]], models: SharedModels | None) -> dict[str, Any]:
-    """The actions of turns played concurrently.
+async def _all(turns: Mapping[str, Any], models: SharedModels | None) -> dict[str, Any]:
+    """The actions of turns (coroutines) played concurrently.
 
     If a turn fails, pending calls of the others are awaited, since they are already paid for, but not retried.
     """
@@ -335,7 +308,7 @@ async def _all(turns: Mapping[str, Coroutine[Any, Any, Any]], models: SharedMode
 
     halt = (models or default_models()).halt
 
-    async def played(turn: Coroutine[Any, Any, Any]) -> Any:
+    async def played(turn: Any) -> Any:
         try:
             return await turn
         except Exception as error:
@@ -349,12 +322,7 @@ async def _all(turns: Mapping[str, Coroutine[Any, Any, Any]], models: SharedMode
     return dict(zip(turns, outcomes, strict=True))
 
 
-def _check(stop: Event) -> None:
-    if stop.is_set():
-        raise GameStopped("the game was broken off, since another one had to end")
-
-
-def conversation(policies: Policies) -> dict[str, Any]:
+def conversation(policies: Mapping[str, Policy]) -> dict[str, Any]:
     """The entries of language models in a game's record.
 
     "language_models": player -> list with an entry per model (`LMPolicy.to_dict`); "replies": player -> numbers of

@@ -6,8 +6,9 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
+from itertools import chain, repeat
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -16,15 +17,7 @@ from agents.policy import Policy
 from agents.specs import Spec
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.playing import (
-    GameStopped,
-    Models,
-    Record,
-    aplay_game,
-    check_orders_written,
-    play_game,
-    shared_models,
-)
+from evaluation.play.playing import GameStopped, Models, Record, aplay_game, made, play_game, shared_models
 from evaluation.play.setting import Setting
 from evaluation.play.sources import VERSIONS
 from evaluation.play.store import DEFAULT_PATH, GameStore, specification_key
@@ -38,6 +31,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[int], None]
 """Called with the number of games finished since the last call."""
+Games = Iterator[tuple[GameSpec, Record]]
 
 MAX_WORKERS = 1024
 
@@ -46,6 +40,15 @@ _log = logging.getLogger("evaluation.play")
 
 class Runner:
     """Plays games. How it plays them does not affect the games.
+
+    Stored games are not played again; new ones are stored as soon as they finish, so an interrupted run loses at most
+    the games in progress. A game in which a language model never answered is not stored.
+
+    Games with language models are played in this process, in one thread with an event loop, up to `workers` at a time,
+    and share one budget. If one of them fails, the others are stopped.
+
+    Games of policies without a name (a lambda, an instance, a class of the running script) are not stored, and are
+    played in this process, one after the other; a warning is logged if there is a store or more than one worker.
 
     Args:
         workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
@@ -74,7 +77,7 @@ class Runner:
         self._is_open = isinstance(workers, Workers)  # and closed by the caller
         self._workers = workers if isinstance(workers, Workers) else Workers(workers)
         self._samples: dict[Spec, Policy] = {}
-        self._counts = self._peeks = False
+        self._ends_at = ""  # "begin" or "play": evaluations are only counted, or only their first games are wanted
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -91,25 +94,21 @@ class Runner:
 
     def count(self, evaluate: Callable[[Runner], object]) -> int:
         """The maximum number of games of an evaluation. It is called, but ends when it calls `begin`."""
-        outer, self._counts = self._counts, True
-        try:
-            evaluate(self)
-        except _Counted as counted:
-            return counted.games
-        finally:
-            self._counts = outer
-        return 0
+        return self._until("begin", evaluate) or 0
 
     def peek(self, evaluate: Callable[[Runner], object]) -> list[GameSpec]:
         """The first games that an evaluation would play. It is called, but ends when it asks for them."""
-        self._peeks = True
+        return list(self._until("play", evaluate) or ())
+
+    def _until(self, step: str, evaluate: Callable[[Runner], object]) -> Any:
+        outer, self._ends_at = self._ends_at, step
         try:
             evaluate(self)
-        except _Peeked as peeked:
-            return list(peeked.games)
+        except _Ended as ended:
+            return ended.value
         finally:
-            self._peeks = False
-        return []
+            self._ends_at = outer
+        return None
 
     def begin(self, games: int) -> None:
         """Every evaluation calls this once: after all its checks, before its first game.
@@ -117,8 +116,8 @@ class Runner:
         Args:
             games: the maximum number of games, including stored games.
         """
-        if self._counts:
-            raise _Counted(games)
+        if self._ends_at == "begin":
+            raise _Ended(games)
 
     def sample(self, spec: Spec) -> Policy:
         """A policy instance for inspection, not for play; cached.
@@ -128,9 +127,7 @@ class Runner:
             EvaluationError: the policy writes programs of modal_env.
         """
         if spec not in self._samples:
-            policy = spec.make(self.models)
-            check_orders_written(spec, policy)
-            self._samples[spec] = policy
+            self._samples[spec] = made(spec, self.models)
         return self._samples[spec]
 
     def check(self, specs: Iterable[Spec]) -> None:
@@ -138,47 +135,61 @@ class Runner:
         for spec in specs:
             self.sample(spec)
 
-    def play(self, specs: Sequence[GameSpec]) -> list[Record]:
-        """The records of games, in the order of `specs`; see `play_all`."""
-        records = dict(self.play_each(specs))
-        return [records[spec] for spec in specs]
+    def play(self, specs: Sequence[GameSpec], keep: Callable[[GameSpec, Record], Any] | None = None) -> list[Any]:
+        """Play games: their records in the order of `specs`, which do not depend on the number of workers.
 
-    def play_each(self, specs: Sequence[GameSpec]) -> Generator[tuple[GameSpec, Record], None, None]:
-        """Like `play`, but yields each distinct game with its record: stored games first, then as they finish.
+        The section "welfare_env" of a record has the key of the game.
 
-        Records are not kept in memory. Exhaust or close the generator; it starts working, and can raise errors, only
-        when the first game is requested.
+        Args:
+            keep: called once for each distinct game as soon as it is there, stored games first; what it returns is
+                kept instead of the record.
+
+        Raises:
+            EvaluationError: `specs` are not games.
+            LMError: as `play_game`.
+            CheckpointError: a learned player does not fit the map or rules of a game (raised before the first game).
+            StoreError: the store cannot be used (raised before the first game, if it cannot be written to).
+            WorkerError: a worker process was killed.
         """
-        if self._peeks:
-            raise _Peeked(specs)
-        copies = Counter(specs)
-        _check_checkpoints(list(copies), self.models)
+        if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
+            raise EvaluationError(f"specs={quoted(specs)}: give a list of evaluation.GameSpec(...)")
+        if self._ends_at == "play":
+            raise _Ended(specs)
+        copies, store = Counter(specs), self.store
+        _check_checkpoints(copies, self.models)
         facts = {spec: spec.to_dict(self.models) for spec in copies}  # before the first game: map files could change
-        self._warn_of_unnamed(list(copies))
+        self._warn_of_unnamed(copies)
         keys = {spec: specification_key(facts[spec]) for spec in copies if spec.is_named}
-        present = set() if self.store is None else self.store.holds(keys.values())
-        missing = [spec for spec in copies if keys.get(spec) not in present]
+        present = set() if store is None else store.holds(keys.values())
+        old = [spec for spec in copies if keys.get(spec) in present]
+        new = {spec: copies[spec] for spec in copies if keys.get(spec) not in present}
+        loaded: Games = iter(())
+        if store is not None:
+            store.reused |= present - store.added
+            loaded = zip(old, map(store.record, [keys[spec] for spec in old]), strict=False)
+            if new:
+                store.check_writable()
+        self.report(sum(copies[spec] for spec in old))
+        kept: dict[GameSpec, Any] = {}
         used: list[Record] = []  # usage of language models
-        self.report(sum(copies.values()) - sum(copies[spec] for spec in missing))
-        if self.store is not None:
-            self.store.reused |= present - self.store.added
-            for spec in (spec for spec in copies if keys.get(spec) in present):
-                record = self.store.record(keys[spec])
-                record.setdefault("welfare_env", {})["key"] = keys[spec]
-                used += _judged(record)
-                yield spec, record
-        with self.open():
-            for spec, record in self._played(missing, facts):
-                if spec.is_named:
+        asking = [spec for spec in new if spec.asks_language_models and not spec.has_people]
+        if self._workers.count == 1 or len(asking) == 1:
+            asking = []
+        others = [spec for spec in new if spec not in set(asking)]
+        at_once = _played_at_once(asking, self._workers.count, self.models)
+        with self.open(), closing(at_once):
+            for spec, record in chain(loaded, self._played(others, facts), at_once):
+                if spec in keys:
                     record.setdefault("welfare_env", {})["key"] = keys[spec]
-                if self.store is not None and spec.is_named and _was_answered(record):
-                    self.store.put(facts[spec], record)
+                if spec in new and spec in keys and store is not None and _was_answered(record):
+                    store.put(facts[spec], record)
                 used += _judged(record)
-                self.report(copies[spec])
-                yield spec, record
+                self.report(new.get(spec, 0))
+                kept[spec] = record if keep is None else keep(spec, record)
         _warn(used)
+        return [kept[spec] for spec in specs]
 
-    def _warn_of_unnamed(self, specs: Sequence[GameSpec]) -> None:
+    def _warn_of_unnamed(self, specs: Iterable[GameSpec]) -> None:
         unnamed = dict.fromkeys(policy.text for spec in specs for _, policy in spec.players if not policy.is_named)
         effects = ["not stored"] * (self.store is not None)
         effects += ["played in this process"] * (self._workers.count > 1)
@@ -187,51 +198,33 @@ class Runner:
             names = ", ".join(unnamed)
             _log.warning(f"games of {names} are {' and '.join(effects)}: these policies have no name; {cure}")
 
-    def _played(
-        self, specs: Sequence[GameSpec], facts: Mapping[GameSpec, Mapping[str, Any]]
-    ) -> Iterator[tuple[GameSpec, Record]]:
-        """Yield every game with its record, in order of completion."""
-        workers = self._workers
-        people = [spec for spec in specs if spec.has_people]
-        asking = [spec for spec in specs if spec.asks_language_models and not spec.has_people]
-        others = [spec for spec in specs if not spec.asks_language_models and not spec.has_people]
-        named = [spec for spec in others if spec.is_named]
-        if not workers.is_remote and any(spec.engine == "fast" for spec in others):
+    def _played(self, specs: Iterable[GameSpec], facts: Mapping[GameSpec, Mapping[str, Any]]) -> Games:
+        """Games with their records, in order of completion; people play one at a time, at this terminal."""
+        kinds: dict[str, list[GameSpec]] = {"named": [], "unnamed": [], "waiting": []}
+        for spec in specs:
+            is_waiting = spec.has_people or spec.asks_language_models
+            kinds["waiting" if is_waiting else "named" if spec.is_named else "unnamed"].append(spec)
+        workers, named, here = self._workers, kinds["named"], [*kinds["unnamed"], *kinds["waiting"]]
+        if not workers.is_remote and any(spec.engine == "fast" for spec in (*named, *kinds["unnamed"])):
             from welfare_env.engine.fast import ensure_compiled  # imports numba
 
             ensure_compiled()  # once here, instead of in every worker
+        spread: Games = iter(())
         if workers.is_remote:
-            for spec, (record, key) in workers.run(_play_far, named):
-                _check_same(key, facts[spec])
-                yield spec, record
+            spread = _played_far(workers, named, facts)
         elif workers.count > 1 and len(named) > 1:
-            yield from workers.run(play_game, named)
+            spread = workers.run(play_game, named)
         else:
-            for spec in named:
-                yield spec, play_game(spec)
-        for spec in others:
-            if not spec.is_named:
-                yield spec, play_game(spec)
-        at_once = asking if workers.count > 1 and len(asking) > 1 else []
-        for spec in (*people, *(() if at_once else asking)):  # people one at a time, at this terminal
-            yield spec, play_game(spec, self.models)
-        yield from _played_at_once(at_once, workers.count, self.models)
+            here = [*named, *here]
+        return chain(spread, zip(here, map(play_game, here, repeat(self.models)), strict=False))
 
 
-class _Counted(Exception):
-    """Ends an evaluation whose games are only counted."""
+class _Ended(Exception):
+    """Ends an evaluation of which only a number or the first games are wanted."""
 
-    def __init__(self, games: int) -> None:
-        super().__init__(games)
-        self.games = games
-
-
-class _Peeked(Exception):
-    """Ends an evaluation of which only the first games are wanted."""
-
-    def __init__(self, games: Sequence[GameSpec]) -> None:
-        super().__init__(games)
-        self.games = games
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
 
 
 class PlayOptions(TypedDict, total=False):
@@ -262,45 +255,7 @@ def read_options(options: Mapping[str, Any]) -> tuple[Setting, Runner]:
     return Setting(**games), runner
 
 
-def play_all(
-    specs: Sequence[GameSpec],
-    *,
-    workers: int | Workers = 1,
-    store: GameStore | None = None,
-    report: Report | None = None,
-    models: Models = None,
-) -> list[Record]:
-    """Play many games and return their records in the order of `specs`.
-
-    Stored games are not played again; new ones are stored as soon as they finish, so an interrupted call loses at most
-    the games in progress. A game in which a language model never answered is not stored. Records do not depend on the
-    number of workers. The section "welfare_env" has the key of the game.
-
-    Games with language models are played in this process, in one thread with an event loop, up to `workers` at a time,
-    and share one budget. If one of them fails, the others are stopped.
-
-    Games of policies without a name (a lambda, an instance, a class of the running script) are not stored, and are
-    played in this process, one after the other; a warning is logged if there is a store or more than one worker.
-
-    Args:
-        workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
-        store: for finished games; None stores nothing.
-        report: called with the number of games finished since the last call.
-        models: as for `play_game`.
-
-    Raises:
-        EvaluationError: `workers` is out of range.
-        LMError: as `play_game`.
-        CheckpointError: a learned player does not fit the map or rules of a game (raised before the first game).
-        StoreError: the store cannot be used.
-        WorkerError: a worker process was killed.
-    """
-    if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
-        raise EvaluationError(f"specs={quoted(specs)}: give a list of evaluation.GameSpec(...)")
-    return Runner(workers, store, report, models).play(specs)
-
-
-def _check_checkpoints(specs: Sequence[GameSpec], models: SharedModels | None) -> None:
+def _check_checkpoints(specs: Iterable[GameSpec], models: SharedModels | None) -> None:
     """Raise CheckpointError if a learned player does not fit one of its games."""
     learned = ((spec, policy) for spec in specs for _, policy in spec.players if policy.checkpoints)
     for policy, map_name, rules in dict.fromkeys((policy, spec.map_name, spec.rules) for spec, policy in learned):
@@ -341,14 +296,14 @@ def _was_answered(record: Record) -> bool:
 
 def _played_at_once(
     specs: Sequence[GameSpec], most: int, models: SharedModels | None
-) -> Iterator[tuple[GameSpec, Record]]:
+) -> Generator[tuple[GameSpec, Record], None, None]:
     """Play games concurrently. The first error stops all games; it is raised after all finished games were yielded."""
     if not specs:
         return
+    from agents.lm.errors import StoppedError
     from agents.lm.models.shared_models import default_models
 
-    stop = Event()
-    failed: list[BaseException] = []
+    stop, failed = Event(), []
     with (models or default_models()).tasks(most) as tasks:
         try:
             games = {tasks.submit(aplay_game(spec, models, stop)): spec for spec in specs}
@@ -362,14 +317,7 @@ def _played_at_once(
         finally:
             stop.set()
     if failed:
-        raise _cause(failed)
-
-
-def _cause(errors: Sequence[BaseException]) -> BaseException:
-    """The first error that is not a consequence of another one."""
-    from agents.lm.errors import StoppedError
-
-    return next((error for error in errors if not isinstance(error, GameStopped | StoppedError)), errors[0])
+        raise next((error for error in failed if not isinstance(error, GameStopped | StoppedError)), failed[0])
 
 
 def _play_far(spec: GameSpec) -> tuple[Record, str]:
@@ -377,10 +325,11 @@ def _play_far(spec: GameSpec) -> tuple[Record, str]:
     return play_game(spec), specification_key(spec.to_dict())
 
 
-def _check_same(key: str, specification: Mapping[str, Any]) -> None:
-    """Check that another machine has played the game of this specification."""
-    if key != specification_key(specification):
-        raise WorkerError(
-            "a machine of the cluster has other versions, maps, checkpoints or policies: "
-            f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
-        )
+def _played_far(workers: Workers, specs: Sequence[GameSpec], facts: Mapping[GameSpec, Mapping[str, Any]]) -> Games:
+    for spec, (record, key) in workers.run(_play_far, specs):
+        if key != specification_key(facts[spec]):
+            raise WorkerError(
+                "a machine of the cluster has other versions, maps, checkpoints or policies: "
+                f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
+            )
+        yield spec, record

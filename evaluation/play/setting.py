@@ -89,10 +89,9 @@ class Setting:
 
     def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
         """The `game`-th game of a profile, from 0; see `games`."""
-        seed = game_seed(self.seed, game)
-        if self.start is not None and self.start.seed is not None and game == 0:
-            seed = self.start.seed
-        return self._game(profile, game, self.seed, seed, others)
+        again = self.start.seed if self.start is not None and game == 0 else None
+        seed = game_seed(self.seed, game) if again is None else again
+        return self._game(profile, game, self.seed, seed, others or {})
 
     def selection_game(self, profile: Profile, game: int) -> GameSpec:
         """The `game`-th selection game of a profile (for choosing attacks); its seed is not used by reported games.
@@ -101,20 +100,16 @@ class Setting:
             ProfileError, UnknownPowerError: the profile does not fit the board.
         """
         seed = selection_seed(self.seed, game)
-        return self._game(profile, game, seed, seed)
+        return self._game(profile, game, seed, seed, {})
 
     def _game(
-        self, profile: Profile, game: int, seat_seed: int, seed: int, others: Mapping[str, PolicyLike] | None = None
+        self, profile: Profile, game: int, seat_seed: int, seed: int, others: Mapping[str, PolicyLike]
     ) -> GameSpec:
-        seats = self._seated(profile, game, seat_seed) | dict(others or {})
+        """A game; a mediator that is not in the profile plays "hold" (is silent)."""
+        rules = self.played
+        mediator = {MEDIATOR: agents.specs.read("hold")} if rules.mediator else {}
+        mediator |= {name: policy for name, policy in profile.terms if name == MEDIATOR and rules.mediator}
+        terms = tuple(term for term in profile.terms if term[0] not in mediator)
+        seats = Profile(terms).seats(self.board.powers, game, seat_seed, self.seats) | mediator | dict(others)
         policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
-        return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous, start=self.start)
-
-    def _seated(self, profile: Profile, game: int, seed: int) -> dict[str, PolicyLike]:
-        """Player -> policy in the `game`-th game of a profile. A mediator not in the profile plays "hold" (silent)."""
-        if not self.played.mediator:
-            return dict(profile.seats(self.board.powers, game, seed, self.seats))
-        speaking = dict(term for term in profile.terms if term[0] == MEDIATOR)
-        others = Profile(tuple(term for term in profile.terms if term[0] != MEDIATOR))
-        seated = others.seats(self.board.powers, game, seed, self.seats)
-        return {**seated, MEDIATOR: speaking.get(MEDIATOR, agents.specs.read("hold"))}
+        return GameSpec(policies, seed, rules, self.map_name, self.engine, self.simultaneous, start=self.start)

@@ -47,8 +47,7 @@ def code_of(policies: Iterable[Spec]) -> dict[str, Any]:
 def digest_of(paths: Iterable[Path]) -> str:
     """SHA-256 of the contents of files, and of all files in folders; "" for no paths.
 
-    Folders count by the names of the files in them, but not by where they are: the same files have the same digest on
-    another machine.
+    Folders count by the names of the files in them, not by where they are: another machine finds the same digest.
     """
     found = [f"{name} {_content(file)}" for path in sorted(set(paths)) for name, file in _files(path)]
     return hashlib.sha256("\n".join(found).encode("utf-8", "surrogateescape")).hexdigest() if found else ""

@@ -15,8 +15,8 @@ import numpy as np
 from evaluation.checks import EvaluationError
 from welfare_env import Game, Rules
 from welfare_env.board.orders import WAIVE
-from welfare_env.errors import did_you_mean
-from welfare_env.game.record import COMPLETED, opening
+from welfare_env.errors import RecordError, did_you_mean
+from welfare_env.game.record import COMPLETED, opening, read_content
 from welfare_env.game.view import MESSAGES, View
 
 
@@ -133,13 +133,22 @@ def replayed(phase: Mapping[str, Any], view: View, action: Any) -> Any:
     return orders
 
 
-def read_position(content: Mapping[str, Any], rules: Rules | None, path: str | os.PathLike[str]) -> Game:
+def read_position(path: str | os.PathLike[str], rules: Rules | None) -> Game | None:
     """The game in a position file: the arguments of `Game.from_position` as JSON, but not the rules.
+
+    Returns:
+        None for any other file.
 
     Raises:
         EvaluationError: a missing or unknown argument.
         PositionError, UnknownPowerError, UnknownMapError: an impossible position.
     """
+    try:
+        content = json.loads(read_content(path))
+    except (ValueError, RecordError, RecursionError):
+        return None
+    if not isinstance(content, dict) or not {"phase", "units"} <= content.keys():
+        return None
     try:
         return Game.from_position(**content, rules=rules)
     except TypeError as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import sqlite3
 import time
 import zlib
@@ -18,23 +17,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from agents.runtime.files import parse_json, reason, shown
 from agents.runtime.storage import FileLayout
-from evaluation.checks import listed
 from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.record import LARGEST_FILE
 
 DEFAULT_PATH = Path("runs", "evaluation.sqlite")
-
 LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
-_DAMAGED = "The file is damaged or not a store: move it away or restore it from a backup, and run this again"
 _CURE = "Restore the file from a backup, or move it away"
-
 _CREATE = """
 CREATE TABLE games (
     key TEXT PRIMARY KEY,        -- of the specification, see specification_key
@@ -44,15 +38,8 @@ CREATE TABLE games (
     created REAL NOT NULL        -- seconds since 1970; for listings only
 ) WITHOUT ROWID
 """
-_UPSERT = """
-INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.checksum, created = excluded.created
-"""
-_INSERT = (
-    "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-)
-_GAMES = "SELECT key, specification, record, checksum, created FROM games"
-MAX_VALUES = 500  # values per query; SQLite allows at least 999
+_INSERT = "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT "
+_REPLACE = "(key) DO UPDATE SET record = excluded.record, checksum = excluded.checksum, created = excluded.created"
 
 
 class StoreError(WelfareEnvError):
@@ -64,7 +51,7 @@ _LAYOUT = FileLayout(
     version=1,
     create=_CREATE,
     error=StoreError,
-    damaged=_DAMAGED,
+    damaged="The file is damaged or not a store: move it away or restore it from a backup, and run this again",
     seconds=60.0,
     is_durable=True,  # games may have cost money: once put has returned, they survive a power cut
 )
@@ -79,7 +66,7 @@ def specification_key(specification: Mapping[str, Any]) -> str:
     Raises:
         StoreError: the specification is not JSON, for example because of nan or a numpy array.
     """
-    return hashlib.sha256(_canonical(specification).encode("ascii")).hexdigest()
+    return hashlib.sha256(_written(specification, "specification")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -120,10 +107,13 @@ class GameStore:
     `GameStore`; an object may be used only in the thread that first uses it. The write-ahead log needs a local disk,
     since network file systems lack the shared memory it relies on.
 
-    Writes are atomic and durable once `put` has returned.
+    Writes are atomic and durable once `put` has returned. All methods raise StoreError if the file cannot be used.
 
     Args:
         path: the SQLite file.
+
+    Attributes:
+        added, reused: keys of games stored by this object, and of games that evaluations found in it.
 
     Example:
         with GameStore("runs/evaluation.sqlite") as store:
@@ -132,20 +122,17 @@ class GameStore:
     """
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
-        # The process may change its folder before the file is opened.
-        self.path = _path(path).absolute()
+        self.path = _path(path).absolute()  # the process may change its folder before the file is opened
         self._open_connection: sqlite3.Connection | None = None
-        self.added, self.reused = set[str](), set[str]()  # keys of games stored by this object, and of reused games
+        self.added, self.reused = set[str](), set[str]()
 
     def __repr__(self) -> str:
         return f"<GameStore {self.path}>"
 
-    def __enter__(self) -> GameStore:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -154,77 +141,60 @@ class GameStore:
             self._open_connection.close()
             self._open_connection = None
 
-    def get(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The record of a game, or None if it is not stored.
+    def check_writable(self) -> None:
+        """Raise StoreError if games cannot be stored, before they are played."""
+        with self._connection() as connection:
+            connection.execute("DELETE FROM games WHERE false")
 
-        Raises:
-            StoreError: the file cannot be read, or the record does not match its checksum.
-        """
+    def get(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The record of a game, or None if it is not stored."""
         key = specification_key(specification)
-        row = self._row(key)
-        return None if row is None else self._unpack(key, *row)
+        return self.record(key) if self.holds([key]) else None
 
     def put(self, specification: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-        """Store the record of a game, replacing any with the same specification.
-
-        Raises:
-            StoreError: the file cannot be written, or the specification or record is not JSON or too large.
-        """
-        key = specification_key(specification)
-        text = _dump(record, "record").encode("ascii")
+        """Store the record of a game, replacing any with the same specification; both must be plain JSON."""
+        canonical, text = _written(specification, "specification"), _written(record, "record", sort_keys=False)
         if len(text) > LARGEST_FILE:
             raise StoreError(f"the record of a game has {len(text):,} bytes: at most {LARGEST_FILE:,} are allowed")
-        row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
+        key = hashlib.sha256(canonical).hexdigest()
+        row = (key, canonical.decode(), zlib.compress(text), _checksum(key, text), time.time())
         with self._connection() as connection:
-            connection.execute(_UPSERT, row)
+            connection.execute(_INSERT + _REPLACE, row)
         self.added.add(key)
 
     def holds(self, keys: Iterable[str]) -> set[str]:
-        """The subset of keys with a stored game.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
-        wanted = _checked_keys(keys)
-        found: set[str] = set()
+        """The subset of keys with a stored game."""
         with self._connection() as connection:
-            for first in range(0, len(wanted), MAX_VALUES):
-                some = wanted[first : first + MAX_VALUES]
-                places = ", ".join("?" * len(some))
-                rows = connection.execute(f"SELECT key FROM games WHERE key IN ({places})", some)  # noqa: S608
-                found.update(key for (key,) in rows)
-        return found
+            query = "SELECT 1 FROM games WHERE key = ?"
+            return {key for key in keys if connection.execute(query, (key,)).fetchone()}
 
     def count(self) -> int:
-        """The number of games.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
-        with self._connection() as connection:
-            return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
+        """The number of games."""
+        return len(self.keys())
 
     def games(self) -> list[StoredGame]:
-        """All games, oldest first.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """All games, oldest first."""
         with self._connection() as connection:
             rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
         return [self._stored_game(*row) for row in rows]
 
     def keys(self) -> list[str]:
-        """The keys of all games, oldest first.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """The keys of all games, oldest first."""
         with self._connection() as connection:
             return [str(key) for (key,) in connection.execute("SELECT key FROM games ORDER BY created, key")]
 
+    def record(self, key: str) -> dict[str, Any]:
+        """The record of a game, by its key; StoreError if it is not stored, or does not match its checksum."""
+        row = None
+        if isinstance(key, str) and key.isascii():
+            with self._connection() as connection:
+                row = connection.execute("SELECT record, checksum FROM games WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise StoreError(f"{self.path}: there is no game {checks.quoted(key)}")
+        return self._unpack(key, *row)
+
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
-        """Copy games from another store into this one. Existing games in both stores stay unchanged.
+        """Copy games from another store into this one. Games in both stores stay unchanged.
 
         All are copied in one transaction, or none: not if a game of the other store is damaged.
 
@@ -235,20 +205,19 @@ class GameStore:
         Raises:
             StoreError: an unknown store or game, the same store, or a file or game that cannot be used.
         """
-        wanted = None if keys is None else dict.fromkeys(_checked_keys(keys))
         with GameStore(_existing(path)) as source:
             if self.path.exists() and self.path.samefile(source.path):
                 raise StoreError(f"{shown(source.path)}: source and target are the same store: give another file")
-            there = source.keys()
-            for key in wanted or ():
-                if key not in there:
-                    raise StoreError(f"{shown(source.path)}: there is no game {key!r:.80}")
-            return self._insert(row for row in source._checked_rows() if wanted is None or row[0] in wanted)
+            missing = set(keys or ()) - set(source.keys())
+            if missing:
+                raise StoreError(f"{shown(source.path)}: there is no game {min(missing)!r:.80}")
+            return self._insert(row for row in source._checked_rows() if keys is None or row[0] in keys)
 
     def _checked_rows(self) -> Iterator[tuple[Any, ...]]:
         """All rows as they are, oldest first; raises StoreError at the first that is damaged."""
         with self._connection() as connection:
-            for row in connection.execute(f"{_GAMES} ORDER BY created, key"):
+            columns = "key, specification, record, checksum, created"
+            for row in connection.execute(f"SELECT {columns} FROM games ORDER BY created, key"):  # noqa: S608 (constant)
                 self._stored_game(row[0], row[1], row[4])
                 self._unpack(row[0], row[2], row[3])
                 yield row
@@ -260,7 +229,7 @@ class GameStore:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 for row in rows:
-                    if connection.execute(_INSERT, row).rowcount:
+                    if connection.execute(f"{_INSERT} DO NOTHING", row).rowcount:
                         copied.added.append(row[0])
                         continue
                     (checksum,) = connection.execute("SELECT checksum FROM games WHERE key = ?", row[:1]).fetchone()
@@ -270,24 +239,6 @@ class GameStore:
                 connection.execute("ROLLBACK")
                 raise
         return copied
-
-    def record(self, key: str) -> dict[str, Any]:
-        """The record of a game, by its key.
-
-        Raises:
-            StoreError: the game is not stored, the file cannot be read, or the record does not match its checksum.
-        """
-        row = self._row(key) if _is_key(key) else None
-        if row is None:
-            raise StoreError(f"{self.path}: there is no game {checks.quoted(key)}")
-        return self._unpack(key, *row)
-
-    def _row(self, key: str) -> tuple[bytes, str] | None:
-        """Record and checksum."""
-        with self._connection() as connection:
-            found = connection.execute("SELECT record, checksum FROM games WHERE key = ?", (key,))
-            row: tuple[bytes, str] | None = found.fetchone()
-        return row
 
     def _stored_game(self, key: Any, text: Any, created: Any) -> StoredGame:
         """A row without its record; its key is a digest of its specification."""
@@ -326,13 +277,6 @@ def _path(path: object) -> Path:
     raise StoreError(f"path={checks.quoted(path)}: give the path of a store's file")
 
 
-def _checked_keys(keys: Iterable[str]) -> list[str]:
-    found = listed("keys", keys, "[game.key for game in store.games()]", None)
-    if not all(isinstance(key, str) for key in found):
-        raise StoreError(f"keys={checks.quoted(found)}: give strings, such as those of store.keys()")
-    return found
-
-
 def _existing(path: str | os.PathLike[str]) -> Path:
     """Check that there is a file, which a store would make otherwise, and that it is not empty."""
     found = _path(path)
@@ -345,18 +289,10 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     raise StoreError(f"{shown(path)}: {problem}")
 
 
-def _is_key(key: object) -> bool:
-    """Whether a value has the form of a `specification_key`."""
-    return isinstance(key, str) and re.fullmatch("[0-9a-f]{64}", key) is not None
-
-
-def _canonical(specification: Mapping[str, Any]) -> str:
-    return _dump(specification, "specification", sort_keys=True)
-
-
-def _dump(value: Mapping[str, Any], what: str, sort_keys: bool = False) -> str:
+def _written(value: Mapping[str, Any], what: str, sort_keys: bool = True) -> bytes:
+    """Canonical JSON."""
     try:
-        return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False)
+        return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"the {what} of a game must be plain JSON, without nan and infinity: {error}") from error
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,15 +22,15 @@ from evaluation.play.start import Start, read_position
 from evaluation.play.store import DEFAULT_PATH, GameStore, StoredGame
 from welfare_env import Game, Rules
 from welfare_env.checks import quoted
-from welfare_env.errors import RecordError, WelfareEnvError
+from welfare_env.errors import WelfareEnvError
 from welfare_env.game.press import MEDIATOR
-from welfare_env.game.record import load_record, read_content, save_record
+from welfare_env.game.record import load_record, save_record
 
 SHORTEST_KEY = 4  # minimum digits of a key to look up a game
 SHOWN_KEY = 8
 LISTED = 3  # keys in an error message
 LIKELY_SEEDS = 10_000
-LONGEST_GAP = 100  # consecutive missing games, as after an interrupted run
+LONGEST_GAP = 100  # missing games, as after an interrupted run
 
 
 @dataclass(frozen=True)
@@ -115,8 +113,7 @@ def conditions(games: Iterable[StoredGame]) -> dict[StoredCondition, list[Stored
 def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> dict[StoredCondition, list[StoredGame]]:
     """The `number` most recently stored conditions, in the order of `groups`; 0 for all."""
     ranked = sorted(groups, key=lambda condition: max(game.created for game in groups[condition]), reverse=True)
-    kept = set(ranked[: number or None])
-    return {condition: games for condition, games in groups.items() if condition in kept}
+    return {condition: games for condition, games in groups.items() if condition in ranked[: number or None]}
 
 
 def numbered(games: Iterable[StoredGame]) -> dict[int, tuple[int, int]]:
@@ -125,16 +122,12 @@ def numbered(games: Iterable[StoredGame]) -> dict[int, tuple[int, int]]:
     A store has only the games' own seeds (`evaluation.play.game_spec.game_seed`). This tries all evaluation seeds below
     10,000 whose first game is stored; games that match none are left out.
     """
-    own = (game.specification.get("seed") for game in games if isinstance(game.specification, dict))
-    there = {seed for seed in own if isinstance(seed, int)}
+    own = {game.specification.get("seed") for game in games}
     found: dict[int, tuple[int, int]] = {}
-    for seed in (seed for seed in range(LIKELY_SEEDS) if game_seed(seed, 0) in there):
-        game = last = 0
-        while game <= last + LONGEST_GAP:
-            if (its_own := game_seed(seed, game)) in there:
-                found.setdefault(its_own, (seed, game))
-                last = game
-            game += 1
+    for seed in (seed for seed in range(LIKELY_SEEDS) if game_seed(seed, 0) in own):
+        for game in range(len(own) + LONGEST_GAP):
+            if (drawn := game_seed(seed, game)) in own:
+                found.setdefault(drawn, (seed, game))
     return found
 
 
@@ -151,18 +144,11 @@ def open_store(path: Path) -> GameStore:
     return GameStore(path)
 
 
-def _exists(path: Path) -> bool:
+def _exists(path: str | Path) -> bool:
     """Whether a path exists; False for impossible paths."""
     try:
-        return path.exists()
+        return os.path.exists(path)
     except (OSError, ValueError):
-        return False
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return not irregular(name) and os.path.exists(name)
-    except OSError:
         return False
 
 
@@ -189,36 +175,22 @@ def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path, or_
     found = []
     for begin in beginnings:
         keys = [key for key in known if key.startswith(begin)]
-        found.append(_only(keys, begin, where, _some(known), or_files))
+        if len(keys) == 1 and len(begin) >= SHORTEST_KEY:
+            found += keys
+            continue
+        if os.path.isdir(begin):
+            problem = "is a folder, not a file"
+        elif not re.fullmatch(rf"[0-9a-f]{{{SHORTEST_KEY},64}}", begin):
+            is_no = "is neither a file of a saved game nor" if or_files else "is not"
+            problem = f"{is_no} the prefix of a key ({SHORTEST_KEY} or more hex digits)"
+        elif keys:
+            problem = f"is the prefix of {len(keys)} keys in {where}: give more digits"
+        else:
+            problem = f"is not the prefix of any key in {where}"
+        last = ", ".join(key[:SHOWN_KEY] for key in known[-LISTED:])
+        some = f" (the last of {len(known):,}: {last})" if known else ""
+        raise EvaluationError(f"{begin!r:.80} {problem}; `welfare-env games` lists the keys{some}")
     return list(dict.fromkeys(found))
-
-
-def _some(known: Sequence[str]) -> str:
-    """The last keys, for error messages."""
-    last = ", ".join(key[:SHOWN_KEY] for key in known[-LISTED:])
-    return f" (the last of {len(known):,}: {last})" if known else ""
-
-
-def _only(keys: list[str], begin: str, where: Path, listed: str = "", or_files: bool = False) -> str:
-    if len(begin) >= SHORTEST_KEY and len(keys) == 1:
-        return keys[0]
-    if os.path.isdir(begin):
-        problem = "is a folder, not a file"
-    elif re.fullmatch(r"[0-9a-f]+", begin) and len(begin) < SHORTEST_KEY:
-        problem = f"is too short for the prefix of a key: give {SHORTEST_KEY} or more hex digits"
-    elif not is_key(begin):
-        is_no = "is neither a file of a saved game nor" if or_files else "is not"
-        problem = f"{is_no} the prefix of a key ({SHORTEST_KEY} or more hex digits)"
-    elif keys:
-        problem = f"is the prefix of {len(keys)} keys in {where}: give more digits"
-    else:
-        problem = f"is not the prefix of any key in {where}"
-    raise EvaluationError(f"{begin!r:.80} {problem}; `welfare-env games` lists the keys{listed}")
-
-
-def is_key(text: str) -> bool:
-    """Whether a text may be the prefix of a key."""
-    return re.fullmatch(rf"[0-9a-f]{{{SHORTEST_KEY},64}}", text) is not None
 
 
 def day(seconds: float) -> str:
@@ -232,21 +204,21 @@ def game_facts(game: StoredGame, numbers: Mapping[int, tuple[int, int]]) -> dict
     Args:
         numbers: see `numbered`.
     """
-    specification = game.specification
-    seed, number = numbers.get(specification["seed"], (None, None))
+    facts = game.specification
+    seed, number = numbers.get(facts["seed"], (None, None))
     return {
         "key": game.key,
-        "players": specification["players"],
+        "players": facts["players"],
         "evaluation_seed": seed,
         "game": number,
-        "seed": specification["seed"],
-        "map": specification["map"],
-        "rules": specification["rules"],
-        "simultaneous": bool(specification.get("simultaneous")),
-        "coalition": specification.get("coalition", []),
-        "start": specification.get("start", {}).get("phase"),
-        "language_models": specification.get("language_models", []),
-        "is_current": StoredCondition.of(specification).is_current,
+        "seed": facts["seed"],
+        "map": facts["map"],
+        "rules": facts["rules"],
+        "simultaneous": bool(facts.get("simultaneous")),
+        "coalition": facts.get("coalition", []),
+        "start": facts.get("start", {}).get("phase"),
+        "language_models": facts.get("language_models", []),
+        "is_current": StoredCondition.of(facts).is_current,
         "stored": day(game.created),
     }
 
@@ -258,7 +230,7 @@ def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
         EvaluationError: an unknown game.
         RecordError, StoreError: a file or the store cannot be read.
     """
-    files = {name: load_record(name) for name in names if _is_file(name)}
+    files = {name: load_record(name) for name in names if _exists(name) and not irregular(name)}
     keys = [name for name in names if name not in files]
     if not keys:
         return files
@@ -298,18 +270,10 @@ def read_start(
     if not isinstance(start, str | os.PathLike):
         raise EvaluationError(f"start={quoted(start)}: give a game, FILE, FILE@PHASE or KEY@PHASE")
     name, _, phase = os.fspath(start).rpartition("@") if "@" in os.fspath(start) else (os.fspath(start), "", "")
-    if not phase and _is_file(name) and (position := _position(name)) is not None:
-        return Start.of(read_position(position, rules, name).record(), None, map_name)
+    if not phase and _exists(name) and not irregular(name) and (game := read_position(name, rules)) is not None:
+        return Start.of(game.record(), None, map_name)
     (record,) = saved_games([name], store).values()
     return Start.of(record, phase or None, map_name)
-
-
-def _position(name: str) -> dict[str, Any] | None:
-    """The content of a position file; None for any other file."""
-    with suppress(ValueError, RecordError, RecursionError):
-        content = json.loads(read_content(name))
-        return content if isinstance(content, dict) and "phase" in content and "units" in content else None
-    return None
 
 
 def save(store: GameStore, games: Sequence[StoredGame], folder: Path, private: bool = False) -> None:
@@ -324,11 +288,8 @@ def save(store: GameStore, games: Sequence[StoredGame], folder: Path, private: b
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for game in games:
-            record = store.record(game.key)
-            saved = record if private else without_transcripts(record)
-            save_record(saved, folder / f"{game.key[:SHOWN_KEY]}.json")
-    except RecordError:
-        raise
     except (OSError, ValueError) as error:
         raise EvaluationError(f"{shown(folder)}: the games cannot be written there: {reason(error)}") from error
+    for game in games:
+        record = store.record(game.key)
+        save_record(record if private else without_transcripts(record), folder / f"{game.key[:SHOWN_KEY]}.json")

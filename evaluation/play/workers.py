@@ -1,4 +1,4 @@
-"""Worker processes that play games in parallel."""
+"""Workers that play games in parallel: processes of this machine, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext, SpawnProcess
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
+from agents.runtime.ray_cluster import connect, first_line
 from welfare_env import WelfareEnvError
 from welfare_env.interruptions import uninterrupted
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-
-NAME = "welfare-env worker"
 GARBAGE = 100_000  # new objects between collections: games create many objects and hardly any cycles
 AHEAD = 4  # queued tasks per process
 UNGUARDED = 78  # exit code of a worker whose script would start more workers
+SAVED = "Finished games are in the store"
 
 GUARD = """workers: each worker imports this script, which would start more workers. Put the script's code below:
 
@@ -38,43 +36,6 @@ GUARD = """workers: each worker imports this script, which would start more work
 
 class WorkerError(WelfareEnvError):
     """Worker processes cannot be started, or one ended before its game finished."""
-
-
-class _Process(SpawnProcess):
-    """A process that ignores Ctrl-C, which reaches the whole process group but is handled by the parent."""
-
-    def start(self) -> None:
-        """Start with SIGINT blocked, which the child inherits; after its imports, `_prepare` ignores the signal."""
-        _start_tracker()  # starting it later would unblock SIGINT
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            super().start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Context(SpawnContext):
-    """Starts processes and records them, since the executor does not report their exit codes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.started: list[_Process] = []
-
-    def Process(self, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]
-        process = _Process(**kwargs, name=NAME)
-        self.started.append(process)
-        return process
-
-    def kill(self) -> None:
-        """Kill all processes, even those that are still importing."""
-        for process in self.started:
-            if process.is_alive():
-                process.kill()
-
-    @property
-    def is_unguarded(self) -> bool:
-        """Whether a process ended because its script lacks the guard."""
-        return any(process.exitcode == UNGUARDED for process in self.started)
 
 
 class Workers:
@@ -96,27 +57,24 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._context = _Context()
         self._pool: ProcessPoolExecutor | None = None
-        self._lifelines: tuple[Connection, Connection] | None = None
+        self._lifelines: tuple[Connection, ...] = ()
+        self._processes: list[Any] = []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.count}>"
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._pool is None or self._lifelines is None:
-            return
-        if kind is not None:
-            self._context.kill()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        for end in self._lifelines:
-            end.close()
-        self._pool = self._lifelines = None
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self._pool is not None:
+            for process in self._processes if kind is not None else ():
+                process.kill()  # even those that are still importing
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            for end in self._lifelines:
+                end.close()
+        self._pool, self._lifelines, self._processes = None, (), []
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
         """Yield every task with its result, in order of completion.
@@ -130,29 +88,38 @@ class Workers:
         waiting: dict[Future[Result], Task] = {}
         try:
             for task in tasks:
-                with uninterrupted():
-                    waiting[self._start().submit(work, task)] = task
+                with uninterrupted():  # a partly started pool could not be stopped
+                    waiting[self._submitted(work, task)] = task
                 if len(waiting) >= AHEAD * self.count:
                     yield from _finished(waiting)
             while waiting:
                 yield from _finished(waiting)
         except BrokenProcessPool as error:
-            self._start().shutdown(wait=True, cancel_futures=True)  # wait until all have ended
-            if self._context.is_unguarded:
+            processes = self._processes
+            self.__exit__(None)  # waits until all have ended
+            if any(process.exitcode == UNGUARDED for process in processes):
                 raise WorkerError(GUARD) from None
-            raise WorkerError(
-                "a worker process ended before its game finished (out of memory?). Finished games are in the store"
-            ) from error
+            raise WorkerError(f"a worker process ended before its game finished (out of memory?). {SAVED}") from error
 
-    def _start(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            _end_in_imported_script()
-            _start_tracker()
-            self._lifelines = self._context.Pipe(duplex=False)
-            self._pool = ProcessPoolExecutor(
-                self.count, mp_context=self._context, initializer=_prepare, initargs=(self._lifelines[0],)
-            )
-        return self._pool
+    def _submitted(self, work: Callable[[Task], Result], task: Task) -> Future[Result]:
+        """Submit a task; the first one starts all processes, with SIGINT blocked until they ignore it (`_prepare`)."""
+        if self._pool is not None:
+            return self._pool.submit(work, task)
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            os._exit(UNGUARDED)  # a worker that imports the main script; the parent explains (`GUARD`)
+        _start_tracker()  # starting it later would unblock SIGINT
+        context = multiprocessing.get_context("spawn")
+        self._lifelines = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(
+            self.count, mp_context=context, initializer=_prepare, initargs=(self._lifelines[0],)
+        )
+        others = multiprocessing.active_children()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._pool.submit(work, task)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            self._processes = [each for each in multiprocessing.active_children() if each not in others]
 
 
 def _finished(waiting: dict[Future[Result], Task]) -> Iterator[tuple[Task, Result]]:
@@ -171,16 +138,6 @@ def _start_tracker() -> None:
     sys.warnoptions.pop()
 
 
-def _end_in_imported_script() -> None:
-    """Exit if this is a worker that is still importing the main script; the parent explains why (`GUARD`).
-
-    Python would end it as well, but with a traceback from each worker.
-    """
-    process = multiprocessing.current_process()
-    if process.name == NAME and getattr(process, "_inheriting", False):
-        os._exit(UNGUARDED)
-
-
 def _prepare(lifeline: Connection) -> None:
     """Ignore interrupts, which the parent handles; exit when the other end of `lifeline` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -196,3 +153,67 @@ def _prepare(lifeline: Connection) -> None:
 def _end_with(lifeline: Connection) -> None:
     lifeline.poll(None)
     os._exit(1)
+
+
+class RayWorkers(Workers):
+    """`Workers` on a Ray cluster.
+
+    The cluster's machines need the same versions of this package and its libraries: games played by other code are
+    refused. Files of policies and maps must have the same path there. Only this process uses the store.
+
+    Args:
+        address: "auto" or "HOST:PORT" of a running cluster; "local" starts a temporary cluster on this machine.
+        count: number of processors of a local cluster; a running cluster is used fully.
+
+    Raises:
+        WorkerError: Ray is not installed, or no cluster answers.
+    """
+
+    is_remote = True
+
+    def __init__(self, address: str, count: int = 1) -> None:
+        super().__init__(count)
+        self.address = address
+        self._ray: Any = None
+
+    def __exit__(self, *error: object) -> None:
+        if self._ray is not None:
+            self._ray.shutdown()
+            self._ray = None
+
+    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
+        """Yield every task with its result, in order of completion.
+
+        Raises:
+            WorkerError: as for the class, or a process of the cluster was lost.
+        """
+        if not tasks:
+            return
+        if self._ray is None:
+            here = {"num_cpus": self.count, "include_dashboard": False} if self.address == "local" else {}
+            self._ray = connect(self.address, WorkerError, logging_level="ERROR", configure_logging=False, **here)
+        remote = self._ray.remote(num_cpus=1, max_retries=0)(work)
+        processors = int(self._ray.cluster_resources().get("CPU", 0))
+        if not processors:
+            raise WorkerError(f"the Ray cluster {self.address!r:.200} has no processors")
+        waiting: dict[Any, Task] = {}
+        try:
+            for task in tasks:
+                waiting[remote.remote(task)] = task
+                if len(waiting) >= AHEAD * processors:
+                    yield self._next(waiting)
+            while waiting:
+                yield self._next(waiting)
+        finally:
+            for left in waiting:
+                self._ray.cancel(left)
+
+    def _next(self, waiting: dict[Any, Task]) -> tuple[Task, Any]:
+        done, _ = self._ray.wait(list(waiting), num_returns=1)
+        try:
+            result = self._ray.get(done[0])
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except self._ray.exceptions.RayError as error:
+            raise WorkerError(f"the Ray cluster lost a game: {first_line(error)}. {SAVED}") from error
+        return waiting.pop(done[0]), result

@@ -15,7 +15,7 @@ from agents.runtime.progress import errors_in_one_line
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import spent
 from evaluation.play.playing import set_up_game
-from evaluation.play.runner import play_all
+from evaluation.play.runner import Runner
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, profile_with
 from welfare_env import Rules
@@ -174,7 +174,7 @@ def _play_here(settings: TableSettings, store: Path, models: SharedModels | None
         raise SeatedGameError(f"--terminal is for one person, not for {', '.join(settings.people)}")
     with GameStore(store) as games:
         try:
-            record = play_all([settings.spec], store=games, models=models)[0]
+            record = Runner(store=games, models=models).play([settings.spec])[0]
         except QuitError as left:
             print(f"{left}; {UNSAVED}")
             return

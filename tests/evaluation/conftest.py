@@ -57,9 +57,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[GameSpec]:
     specs: list[GameSpec] = []
     play = runner.play_game
 
-    def counted(spec: GameSpec, *rest: Any) -> dict[str, Any]:
+    def counted(spec: GameSpec, models: Any = None) -> dict[str, Any]:
         specs.append(spec)
-        return play(spec, *rest)
+        return play(spec, models)
 
     monkeypatch.setattr(runner, "play_game", counted)
     return specs

@@ -13,7 +13,7 @@ import pytest
 import evaluation
 import welfare_env
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameSpec, GameStore, Runner, Setting, Workers, play_all, play_game
+from evaluation import EvaluationError, GameSpec, GameStore, Runner, Setting, StoreError, Workers, play_game
 from evaluation.play import runner
 from evaluation.play.game_spec import game_seed
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
@@ -92,7 +92,7 @@ def test_profiles_name_every_player() -> None:
 def test_two_ways_to_write_a_policy_are_one_game(kept: GameStore, played: list[GameSpec]) -> None:
     plain, wrapped = (specs_of(policy, TURKEY=other) for policy, other in (("dove", "hold"), ("(dove)", " (hold)")))
     assert plain == wrapped
-    assert play_all(plain, store=kept) == play_all(wrapped, store=kept)
+    assert Runner(store=kept).play(plain) == Runner(store=kept).play(wrapped)
     assert (len(played), kept.count()) == (1, 1)
     players = dict.fromkeys(POWERS, "dove") | {"TURKEY": "hold"}
     assert kept.get(wrapped[0].to_dict())["welfare_env"]["players"] == players
@@ -119,7 +119,7 @@ def test_a_record_tells_players_seed_rules_and_length() -> None:
 )
 def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules, engine: str) -> None:
     spec = specs_of(policy, rules=rules)[0]
-    play_all([spec], store=kept)
+    Runner(store=kept).play([spec])
     record = kept.get(spec.to_dict())
     again = welfare_env.Game.from_record(record, engine)
     assert again.phase == "COMPLETED"
@@ -172,9 +172,9 @@ def test_what_cannot_be_played_is_named(changes: dict[str, Any], error: type[Exc
 
 def test_records_come_in_the_order_asked_for_and_copies_are_played_once(played: list[GameSpec]) -> None:
     first, second, third = specs_of("random", 3)
-    assert play_all([]) == []
+    assert Runner().play([]) == []
     told: list[int] = []
-    records = play_all([third, first, third, second], report=told.append)
+    records = Runner(report=told.append).play([third, first, third, second])
     assert [record["welfare_env"]["seed"] for record in records] == [third.seed, first.seed, third.seed, second.seed]
     assert sorted(spec.seed for spec in played) == sorted([first.seed, second.seed, third.seed])
     assert sum(told) == 4
@@ -182,39 +182,57 @@ def test_records_come_in_the_order_asked_for_and_copies_are_played_once(played: 
 
 def test_stored_games_are_found_and_reported(kept: GameStore, played: list[GameSpec]) -> None:
     specs = specs_of("random", 4)
-    before = play_all(specs[:2], store=kept)
+    before = Runner(store=kept).play(specs[:2])
     assert (kept.count(), len(played)) == (2, 2)
     told: list[int] = []
-    after = play_all(specs, store=kept, report=told.append)
+    after = Runner(store=kept, report=told.append).play(specs)
     assert after[:2] == before
     assert (kept.count(), len(played), told[0], sum(told)) == (4, 4, 2, 4)
-    assert play_all(specs, store=kept) == after == play_all(specs)
+    assert Runner(store=kept).play(specs) == after == Runner().play(specs)
     assert len(played) == 8  # the last call had no store
     assert (len(kept.added), kept.reused) == (4, set())  # all were played here
     with GameStore(kept.path) as later:
-        play_all(specs_of("random", 5), store=later)
+        Runner(store=later).play(specs_of("random", 5))
         assert (len(later.added), len(later.reused)) == (1, 4)
 
 
-def test_each_game_comes_as_soon_as_it_is_there(kept: GameStore, played: list[GameSpec]) -> None:
-    """Stored ones first; who does not keep records needs no memory for them."""
+def test_what_is_kept_of_each_game_as_soon_as_it_is_there(kept: GameStore, played: list[GameSpec]) -> None:
     first, second, third = specs_of("random", 3)
-    play_all([third], store=kept)
-    games = Runner(store=kept).play_each([first, second, third, first])
-    assert [next(games)[0], len(played)] == [third, 1]
-    assert [next(games)[0], len(played)] == [first, 2]
-    assert [spec for spec, _ in games] == [second]
+    Runner(store=kept).play([third])
+    seen: list[tuple[GameSpec, int]] = []
+
+    def keep(spec: GameSpec, record: dict[str, Any]) -> int:
+        seen.append((spec, len(played)))
+        return int(record["welfare_env"]["seed"])
+
+    seeds = Runner(store=kept).play([first, second, third, first], keep)
+    assert seen == [(third, 1), (first, 2), (second, 3)]
+    assert seeds == [each.seed for each in (first, second, third, first)]
+
+
+def test_a_store_that_cannot_be_written_is_told_before_a_game_is_played(
+    kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (spec, other) = specs_of("hold", 2)
+    Runner(store=kept).play([spec])
+    kept.close()
+    monkeypatch.setattr("agents.runtime.storage.os.access", lambda path, mode: False)
+    with GameStore(kept.path) as fixed:
+        assert Runner(store=fixed).play([spec])  # stored games can be read
+        with pytest.raises(StoreError, match=r"games\.sqlite: .*readonly"):
+            Runner(store=fixed).play([other])
+    assert played == [spec]
 
 
 def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpec]) -> None:
-    play_all(specs_of("hold"), store=kept)
+    Runner(store=kept).play(specs_of("hold"))
     others = [
         *specs_of("hold", rules=SHORT),
         *specs_of("hold", map_name="standard"),
         *specs_of("hold", FRANCE="random"),
         *Setting(rules=QUICK, map_name="pure", seed=1).games(read_profile("hold"), 1),
     ]
-    play_all(others, store=kept)
+    Runner(store=kept).play(others)
     assert len(played) == kept.count() == 5
 
 
@@ -224,17 +242,17 @@ def test_an_interruption_keeps_the_finished_games(
     specs = specs_of("random", 4)
     counted = runner.play_game
 
-    def interrupted(spec: GameSpec) -> dict[str, Any]:
+    def interrupted(spec: GameSpec, models: Any = None) -> dict[str, Any]:
         if spec == specs[2]:
             raise KeyboardInterrupt
-        return counted(spec)
+        return counted(spec, models)
 
     monkeypatch.setattr(runner, "play_game", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        play_all(specs, store=kept)
+        Runner(store=kept).play(specs)
     assert kept.count() == 2
     monkeypatch.setattr(runner, "play_game", counted)
-    assert play_all(specs, store=kept) == play_all(specs)
+    assert Runner(store=kept).play(specs) == Runner().play(specs)
     assert [spec.seed for spec in played[:4]] == [spec.seed for spec in specs]  # once, before those without a store
 
 

@@ -28,7 +28,7 @@ from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_of, usage_table
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
-from evaluation.play.runner import play_all
+from evaluation.play.runner import Runner
 from tests.agents.lm.transport import FailingServer
 
 POWERS = welfare_env.load_board("standard").powers
@@ -151,7 +151,7 @@ def test_empty_notes_are_counted_and_told(caplog):
         return said if asked.schema else Reply("", finish="length")
 
     rules = welfare_env.Rules(years=1, message_rounds=1)
-    (record,) = play_all([spec("hold", rules, FRANCE="lm:a/b")], models=Models(answer))
+    (record,) = Runner(models=Models(answer)).play([spec("hold", rules, FRANCE="lm:a/b")])
     used = usage_of([record])
     assert used.losses["empty note"] == 2
     table = Console(file=(lines := io.StringIO()), width=200)
@@ -163,11 +163,11 @@ def test_empty_notes_are_counted_and_told(caplog):
 class TestMany:
     def test_threads_change_nothing(self):
         specs = [spec(seed=seed) for seed in range(3)] + [spec("dove")]
-        assert play_all(specs, workers=2) == play_all(specs, workers=1)
+        assert Runner(workers=2).play(specs) == Runner(workers=1).play(specs)
 
     def test_seeds_draw_anew_and_equal_seeds_do_not(self):
         models = Models()
-        play_all([spec(seed=1), spec(seed=2)], models=models)
+        Runner(models=models).play([spec(seed=1), spec(seed=2)])
         assert {request.sample for request in models.model.requests} == {1, 2}
 
     @pytest.mark.parametrize("workers", [1, 2])
@@ -182,11 +182,11 @@ class TestMany:
 
         specs = [spec(seed=seed, FRANCE="lm:a/b", **dict.fromkeys(POWERS[3:], "hold")) for seed in range(6)]
         with pytest.raises(BudgetError, match="used up"):
-            play_all(specs, workers=workers, store=kept, models=Models(answer))
+            Runner(workers=workers, store=kept, models=Models(answer)).play(specs)
         assert 1 <= kept.count() < 6
         before = kept.count()
         models = Models()
-        play_all(specs, workers=workers, store=kept, models=models)
+        Runner(workers=workers, store=kept, models=models).play(specs)
         assert kept.count() == 6
         assert {request.sample for request in models.model.requests} <= set(range(before, 6)) | {0, 1}
 
@@ -305,10 +305,10 @@ def test_a_game_without_any_answer_is_not_kept(tmp_path):
         raise ModelError("authentication", "wrong key")
 
     with evaluation.GameStore(tmp_path / "games.sqlite") as store:
-        (record,) = play_all([spec()], store=store, models=Models(nobody))
+        (record,) = Runner(store=store, models=Models(nobody)).play([spec()])
         assert all(m["failed"] == m["calls"] for ms in record["welfare_env"]["language_models"].values() for m in ms)
         assert store.get(spec().to_dict()) is None
-        (answered,) = play_all([spec()], store=store, models=Models())
+        (answered,) = Runner(store=store, models=Models()).play([spec()])
         assert store.get(spec().to_dict()) == answered
 
 

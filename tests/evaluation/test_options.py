@@ -91,7 +91,7 @@ def test_odd_games(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("specs", [None, 5, "x", [5], [SPEC, None], SPEC])
 def test_what_is_no_game_is_not_played(specs: Any) -> None:
     with pytest.raises(EvaluationError, match="GameSpec"):
-        evaluation.play_all(specs)
+        evaluation.Runner().play(specs)
     with pytest.raises(EvaluationError, match="GameSpec"):
         evaluation.play_game(5)  # type: ignore[arg-type]
 

@@ -26,7 +26,7 @@ SPECIFICATION = {
     "seed": 3,
 }
 RECORD = {"id": "3", "phases": [{"name": "COMPLETED", "messages": ["\ud83d \0 Grüße"]}], "score": 4.843}
-PACKED = zlib.compress(module._dump(RECORD, "record").encode())
+PACKED = zlib.compress(module._written(RECORD, "record", sort_keys=False))
 
 
 @pytest.fixture

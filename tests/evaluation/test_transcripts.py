@@ -24,7 +24,7 @@ from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts, without_transcripts
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
-from evaluation.play.runner import play_all
+from evaluation.play.runner import Runner
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from tests.agents.lm.transport import FailingServer
 from welfare_env import Rules
@@ -175,7 +175,7 @@ class TestPrivate:
     @pytest.mark.slow
     def test_files_of_games_have_no_prompts(self, tmp_path: Path) -> None:
         with GameStore(tmp_path / "games.sqlite") as store:
-            play_all([game()], store=store)
+            Runner(store=store).play([game()])
             (key,) = store.keys()
         call("games", "--store", tmp_path / "games.sqlite", "--out", tmp_path / "public")
         call("games", "--store", tmp_path / "games.sqlite", "--out", tmp_path / "own", "--private")
@@ -243,7 +243,7 @@ class TestUsage:
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("stored") / "games.sqlite"
     with GameStore(path) as store:
-        play_all([game(), game("hold")], store=store)
+        Runner(store=store).play([game(), game("hold")])
     return path
 
 

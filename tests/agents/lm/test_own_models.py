@@ -278,10 +278,10 @@ class TestManyGames:
 
         played = [evaluation.play_game(each, {"mine": Mine()}) for each in specs]
         assert asyncio.run(main()) == played
-        assert evaluation.play_all(specs, workers=3, models={"mine": Mine()}) == [
+        assert evaluation.Runner(workers=3, models={"mine": Mine()}).play(specs) == [
             record | {"welfare_env": record["welfare_env"] | {"key": again["welfare_env"]["key"]}}
             for record, again in zip(
-                played, evaluation.play_all(specs, workers=1, models={"mine": Mine()}), strict=True
+                played, evaluation.Runner(workers=1, models={"mine": Mine()}).play(specs), strict=True
             )
         ]
         assert all(record["welfare_env"]["language_models"]["FRANCE"] for record in played)
