@@ -21,45 +21,16 @@ class Folder(str):
     """The folder of a checkpoint."""
 
 
-def whole(text: str) -> int:
-    """A whole number of at most nine digits."""
-    if not re.fullmatch("[0-9]{1,9}", text):
-        raise ValueError("give a whole number from 0")
-    return int(text)
+def _reader(right: str, convert: Reader = str, pattern: str = r"(?s:.+)") -> Reader:
+    """The reader of texts that match a pattern and can be converted; for others its error says what would be right."""
 
+    def read(text: str) -> Any:
+        with suppress(ValueError):
+            if re.fullmatch(pattern, text):
+                return convert(text)
+        raise ValueError(right)
 
-def whole_or_never(text: str) -> int | None:
-    """A whole number, or None for "never"."""
-    if text != "never" and not re.fullmatch("[0-9]{1,9}", text):
-        raise ValueError("give a whole number, or never")
-    return None if text == "never" else int(text)
-
-
-def number(text: str) -> float:
-    """A number of at most 40 characters."""
-    with suppress(ValueError):
-        if re.fullmatch("[-+.0-9a-zA-Z]{1,40}", text):
-            return float(text)
-    raise ValueError("give a number")
-
-
-def number_or_none(text: str) -> str | float:
-    """A number, or "none" to leave the setting to the server."""
-    return "none" if text == "none" else number(text)
-
-
-def word(text: str) -> str:
-    """Any text."""
-    if not text:
-        raise ValueError("give a value")
-    return text
-
-
-def folder(text: str) -> Folder:
-    """The folder of a checkpoint; in parentheses if it has commas."""
-    if not text:
-        raise ValueError("give the folder of a checkpoint, such as rl:runs/welfare/checkpoint")
-    return Folder(unwrapped(text))
+    return read
 
 
 def one_of(*words: str) -> Reader:
@@ -73,29 +44,40 @@ def one_of(*words: str) -> Reader:
     return read
 
 
+def _but(word: str, value: Any, convert: Reader) -> Reader:
+    """A conversion that has another value for one word."""
+    return lambda text: value if text == word else convert(text)
+
+
+word = _reader("give a value")
+whole = _reader("give a whole number from 0", int, "[0-9]{1,9}")
+number = _reader("give a number", float, "[-+.0-9a-zA-Z]{1,40}")
+number_or_none = _reader("give a number", _but("none", "none", float), "[-+.0-9a-zA-Z]{1,40}")  # none: the server's own
+folder = _reader(
+    "give the folder of a checkpoint, such as rl:runs/welfare/checkpoint", lambda text: Folder(unwrapped(text))
+)
+model = _reader("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub", str, _MODEL)
+
+
 def yes_or_no(text: str) -> bool:
     """True for "yes", False for "no"."""
     return one_of("yes", "no")(text) == "yes"
 
 
-def model(text: str) -> str:
-    """A language model."""
-    if not re.fullmatch(_MODEL, text):
-        raise ValueError("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub")
-    return text
+def policy(text: str) -> Any:
+    """The reader of a policy; only a mark, since the levels of specs in specs are counted where they are read."""
+    raise NotImplementedError
 
 
-def _summariser(text: str) -> str:
-    if not re.fullmatch(_MODEL, text):
-        raise ValueError("give self, none, or a model: PROVIDER/MODEL, or the name of your own")
-    return text
-
-
-def _json(text: str) -> str:
-    """A JSON object in parentheses, because of its commas."""
-    from agents.lm.models.settings import checked_extra
-
-    return f"({json.dumps(checked_extra(text))})"
+READERS: dict[str, Reader] = {
+    **dict.fromkeys(("int", "int | None"), whole),
+    "OrNever": _reader("give a whole number, or never", _but("never", None, int), "never|[0-9]{1,9}"),
+    "float": number,
+    **dict.fromkeys(("bool", "bool | None"), yes_or_no),
+    **dict.fromkeys(("str", "str | None"), word),
+    **dict.fromkeys(("Policy", "Policy | None", "MixPolicy"), policy),
+}
+"""The annotation of a policy's parameter -> the reader of an option; other parameters are no options."""
 
 
 def _setting(check: str) -> Reader:
@@ -114,33 +96,13 @@ def _parts(kind: str) -> Reader:
     return read
 
 
-def policy(text: str) -> Any:
-    """The reader of a policy; only a mark, since the levels of specs in specs are counted where they are read."""
-    raise NotImplementedError
-
-
-READERS: dict[str, Reader] = {
-    "int": whole,
-    "int | None": whole,
-    "OrNever": whole_or_never,
-    "float": number,
-    "bool": yes_or_no,
-    "bool | None": yes_or_no,
-    "str": word,
-    "str | None": word,
-    **dict.fromkeys(("Policy", "Policy | None", "MixPolicy"), policy),
-}
-"""The annotation of a policy's parameter -> the reader of an option; other parameters are no options."""
-
 LM_OPTIONS: dict[str, Reader] = {
-    "temperature": number_or_none,
-    "top_p": number_or_none,
-    "max_tokens": whole,
-    "note_tokens": whole,
+    **dict.fromkeys(("temperature", "top_p"), number_or_none),
+    **dict.fromkeys(("max_tokens", "note_tokens"), whole),
     "flavour": one_of("wd", "sd", "exploiter", "mediator"),
     "ablate": _parts("Ablation"),
     "add": _parts("Addition"),
-    "summariser": _summariser,
+    "summariser": _reader("give self, none, or a model: PROVIDER/MODEL, or the name of your own", str, _MODEL),
     "summaries": one_of("phases", "rolling"),
     "schema": one_of("orders", "all", "form", "none"),
     "api": one_of("chat", "responses"),
@@ -148,12 +110,10 @@ LM_OPTIONS: dict[str, Reader] = {
     "base_url": _setting("checked_url"),
     "key_variable": _setting("checked_variable"),
     "effort": word,
-    "thinking": whole,
-    "seed": whole,
-    "extra": _json,
+    **dict.fromkeys(("thinking", "seed"), whole),
+    "extra": lambda text: f"({json.dumps(_setting('checked_extra')(text))})",  # JSON has commas
     "timeout": number,
-    "retries": whole,
-    "max_concurrent": whole,
+    **dict.fromkeys(("retries", "max_concurrent"), whole),
     "prices": word,
     "latency": number,
 }

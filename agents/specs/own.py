@@ -1,12 +1,6 @@
-"""Policies of the user and of other distributions: imported classes, entry points, and Python objects.
+"""Policies of the user: imported classes ("import:mymodule.MyPolicy,k=3"), and Python objects.
 
-A distribution that has in its pyproject.toml
-
-    [project.entry-points."welfare_env.policies"]
-    outlaw = "western.players:Outlaw"
-
-gives the spec "outlaw", and with options "outlaw:patience=3". The value is a class, or a function that returns a
-policy; options are passed by name. Built-in names take precedence.
+`import:` runs the module's code, as Python's import does.
 """
 
 from __future__ import annotations
@@ -19,8 +13,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -30,7 +22,6 @@ from agents.specs.grammar import SpecFault, halves
 from agents.specs.spec import Spec
 from welfare_env.errors import did_you_mean
 
-GROUP = "welfare_env.policies"
 IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 EXAMPLE = "import:mymodule.MyPolicy, with options after commas: import:mymodule.MyPolicy,k=3"
 RIGHT = "give a class that has reset(agent, seed) and act(observation, info), and is made with the options given"
@@ -41,18 +32,21 @@ def imported_spec(name: str, pieces: Sequence[str]) -> Spec:
     """The spec of a class that can be imported, which is not imported yet.
 
     Args:
-        pieces: "MODULE.CLASS", and the options.
+        pieces: "MODULE.CLASS", and the options: ``key=value``, in the spec sorted by key; values are integers, floats
+            or words.
     """
-    path, *options = pieces or [""]
+    path, *given = pieces or [""]
     if not re.fullmatch(IMPORT_PATH, path):
         raise SpecFault(path, f"give a module and a class in it, such as {EXAMPLE}")
-    return _own_spec(f"{name}:{path}", ",", _values(options), lambda: _imported(path), path.rpartition(".")[0])
-
-
-def installed_spec(name: str, pieces: Sequence[str]) -> Spec:
-    """The spec of an installed name, which is not loaded yet."""
-    point = installed()[name]
-    return _own_spec(name, ":", _values(pieces), lambda: _loaded(point), point.module)
+    options: dict[str, Any] = {}
+    for piece in given:
+        key, value = halves(piece, "=")
+        if key in options or not re.fullmatch(r"[A-Za-z_]\w*=[^\s(),=]+", f"{key}={value}"):
+            raise SpecFault(piece, "give key=value, each key once, the value a whole number, a number, or a word")
+        options[key] = _value(value)
+    options = dict(sorted(options.items()))
+    text = ",".join([f"{name}:{path}", *(f"{key}={value}" for key, value in options.items())])
+    return Spec(text, lambda models: _made(_imported(path), options), options, outside=path.rpartition(".")[0])
 
 
 def unnamed_spec(policy: Any) -> Spec:
@@ -64,13 +58,6 @@ def unnamed_spec(policy: Any) -> Spec:
     text = f"{kind} {named.__module__}.{named.__qualname__}"[:200]
     make = (lambda: copy.deepcopy(policy)) if is_instance else policy
     return Spec(text, lambda models: _made(make, {}), unnamed=policy)
-
-
-def _own_spec(
-    name: str, mark: str, options: Mapping[str, Any], maker: Callable[[], Callable[..., object]], outside: str
-) -> Spec:
-    text = f"{name}{mark}{','.join(f'{key}={value}' for key, value in options.items())}" if options else name
-    return Spec(text, lambda models: _made(maker(), options), options, outside=outside)
 
 
 def _imported(path: str) -> type:
@@ -88,11 +75,6 @@ def _imported(path: str) -> type:
     return found
 
 
-def _loaded(point: EntryPoint) -> Callable[..., object]:
-    with errors_of_users(f"its entry point {point.value} cannot be loaded"):
-        return point.load()
-
-
 def _made(maker: Callable[..., object], options: Mapping[str, Any]) -> Policy:
     """The policy that a class or a function makes with these options."""
     with errors_of_users():
@@ -105,17 +87,6 @@ def _made(maker: Callable[..., object], options: Mapping[str, Any]) -> Policy:
     if not isinstance(policy, Policy) or isinstance(policy, type):
         raise ValueError(f"it makes a {type(policy).__name__}, which is not a policy: {RIGHT}")
     return policy
-
-
-def _values(pieces: Sequence[str]) -> dict[str, int | float | str]:
-    """``key=value`` options of the user's code, sorted by key; values are integers, floats or words."""
-    given: dict[str, int | float | str] = {}
-    for piece in pieces:
-        key, value = halves(piece, "=")
-        if key in given or not re.fullmatch(r"[A-Za-z_]\w*=[^\s(),=]+", f"{key}={value}"):
-            raise SpecFault(piece, "give key=value, each key once, the value a whole number, a number, or a word")
-        given[key] = _value(value)
-    return dict(sorted(given.items()))
 
 
 def _value(text: str) -> int | float | str:
@@ -139,14 +110,14 @@ def file_of(module_name: str) -> list[Path]:
 
 
 @contextmanager
-def errors_of_users(failure: str = "cannot be made") -> Iterator[None]:
+def errors_of_users() -> Iterator[None]:
     """Raises any error of the user's code as a ValueError, with the place in that code."""
     try:
         yield
     except (Exception, SystemExit) as error:
         lines = traceback.format_exception_only(error)  # works even if str(error) fails
         text = (lines[-1] if isinstance(error, SyntaxError) else lines[0]).strip()
-        raise ValueError(f"{failure}: {text:.500}{_place(error)}") from error
+        raise ValueError(f"cannot be made: {text:.500}{_place(error)}") from error
 
 
 def _place(error: BaseException) -> str:
@@ -155,17 +126,6 @@ def _place(error: BaseException) -> str:
         return f" ({error.filename}, line {error.lineno})"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-
-
-def installed() -> Mapping[str, EntryPoint]:
-    """Name -> its installed entry point."""
-    return _installed(tuple(sys.path))
-
-
-@lru_cache(maxsize=4)
-def _installed(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """Cached, since it reads a file of every distribution on the path."""
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.value)}
 
 
 def import_path(policy: type) -> str | None:

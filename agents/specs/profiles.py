@@ -55,7 +55,9 @@ class Profile:
     @cached_property
     def text(self) -> str:
         """The profile's text, as `read_profile` reads it."""
-        return " + ".join(_written(seats, policy) for seats, policy in self.terms)
+        return " + ".join(
+            policy.text if seats is None else f"{seats}*{_wrapped(policy.text)}" for seats, policy in self.terms
+        )
 
     def seats(self, powers: Sequence[str], game: int = 0, seed: int = 0, seating: str = "rotated") -> dict[str, Spec]:
         """Power -> its policy in one game of an evaluation.
@@ -116,9 +118,17 @@ def read_profile(profile: ProfileLike, names: Collection[str] = ()) -> Profile:
         return profile
     if isinstance(profile, Mapping):
         return Profile(_of_mapping(profile))
-    if isinstance(profile, str) and is_profile(profile):
-        return Profile(_of_text(profile, names))
-    return Profile(((None, read(profile, names)),))
+    if not isinstance(profile, str) or not is_profile(profile):
+        return Profile(((None, read(profile, names)),))
+    terms: list[tuple[Seats, Spec]] = []
+    for word, policy in written_terms(profile):
+        seats: Seats = int(word) if word.isdecimal() else word.upper()
+        if isinstance(seats, int) and not 1 <= seats <= MAX_SEATS:
+            raise ProfileError(f"profile {profile!r:.200}, {word:.20}*: give 1 to {MAX_SEATS} seats")
+        if isinstance(seats, str) and any(seats == other for other, _ in terms):
+            raise ProfileError(f"profile {profile!r:.200}: {seats} is named twice")
+        terms.append((seats, read(policy, names)))
+    return Profile(tuple(terms))
 
 
 def written_terms(text: str) -> list[tuple[str, str]]:
@@ -131,12 +141,8 @@ def written_terms(text: str) -> list[tuple[str, str]]:
     """
     if not is_profile(checked_text(text)):
         return [("", unwrapped(text))]
-    terms = []
-    for term in _split(text):
-        match = _TERM.match(term)
-        seats, start = ("1", 0) if match is None else (match[1], match.end())
-        terms.append((seats, unwrapped(term[start:])))
-    return terms
+    found = [(_TERM.match(term), term) for term in _split(text)]
+    return [(match[1], unwrapped(term[match.end() :])) if match else ("1", unwrapped(term)) for match, term in found]
 
 
 def profile_as_given(profile: ProfileLike) -> str:
@@ -157,18 +163,6 @@ def _of_mapping(profile: Mapping[str, PolicyLike]) -> tuple[tuple[Seats, Spec], 
     return tuple((power, found[id(policy)]) for power, policy in profile.items())
 
 
-def _of_text(text: str, names: Collection[str]) -> tuple[tuple[Seats, Spec], ...]:
-    terms: list[tuple[Seats, Spec]] = []
-    for word, policy in written_terms(text):
-        seats: Seats = int(word) if word.isdecimal() else word.upper()
-        if isinstance(seats, int) and not 1 <= seats <= MAX_SEATS:
-            raise ProfileError(f"profile {text!r:.200}, {word:.20}*: give 1 to {MAX_SEATS} seats")
-        if isinstance(seats, str) and any(seats == other for other, _ in terms):
-            raise ProfileError(f"profile {text!r:.200}: {seats} is named twice")
-        terms.append((seats, read(policy, names)))
-    return tuple(terms)
-
-
 def _split(text: str) -> Iterator[str]:
     """Splits at each + outside parentheses that stands between blanks or before another term."""
     start, depth = 0, 0
@@ -181,7 +175,5 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def _written(seats: Seats, policy: Spec) -> str:
-    if seats is None:
-        return policy.text
-    return f"{seats}*({policy.text})" if ":" in policy.text else f"{seats}*{policy.text}"
+def _wrapped(text: str) -> str:
+    return f"({text})" if ":" in text else text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agents.policy import Policy
 from agents.rl import files_of
 from agents.specs.grammar import SpecFault, checked_text, error_of, split, unwrapped
-from agents.specs.own import file_of, import_path, installed, unnamed_spec
+from agents.specs.own import file_of, import_path, unnamed_spec
 from agents.specs.registry import AGENTS, read_part
 from agents.specs.spec import Spec
 from welfare_env.errors import UnknownAgentError
@@ -105,7 +105,7 @@ def listed(text: str, mark: str = ",") -> list[str]:
 
 def usages() -> list[str]:
     """Every policy's spec with its required options: "exploiter:nice=SPEC,attack=SPEC"."""
-    return [name + kind.usage for name, kind in AGENTS.items()] + [name for name in installed() if name not in AGENTS]
+    return [name + kind.usage for name, kind in AGENTS.items()]
 
 
 def named_files(policy: PolicyLike) -> list[Path]:

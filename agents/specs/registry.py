@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,8 +36,8 @@ from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs.grammar import DEEPEST, SpecFault, halves, is_wrapped, split, unwrapped
 from agents.specs.options import LM_OPTIONS, READERS, Folder, Reader, folder, model, policy
-from agents.specs.own import IMPORT_PATH, imported_spec, installed, installed_spec
-from agents.specs.spec import Model, Spec
+from agents.specs.own import IMPORT_PATH, imported_spec
+from agents.specs.spec import Spec
 from welfare_env.errors import did_you_mean
 from welfare_env.extras import install_extra
 
@@ -55,7 +55,7 @@ class Keyed:
     Attributes:
         constructor: called with the options by name; raises ValueError for values that it refuses.
         first: key, usage and reader of what comes before the options, without a key; None if nothing does.
-        options: key -> reader, in place of the constructor's parameters.
+        options: key -> reader, in place of the constructor's parameters; the constructor takes `models`, too.
     """
 
     constructor: Callable[..., Policy]
@@ -90,22 +90,16 @@ class Keyed:
 
     def read(self, name: str, rest: str, names: Collection[str], depth: int) -> Spec:
         """The spec of `name` with the options in `rest`."""
-        pieces, given = split(rest), {}
+        pieces, given, words = split(rest), dict[str, Any](), list[str]()
         if self.first:
-            key, _, reader = self.first
             piece = pieces.pop(0) if pieces else ""
-            given[key] = _value(reader, piece, piece)
+            given[self.first[0]] = _value(self.first[2], piece, piece)
+            words.append(_written(given[self.first[0]]))
         given |= self._options(pieces, depth)
         if missing := [key for key in self.required if key not in given]:
             raise SpecFault(rest, f"{' and '.join(missing)} missing; it {self._takes}")
-        words = [_written(given[self.first[0]])] if self.first else []
         words += [f"{key}={_written(given[key])}" for key in self.readers if key in given]
-        return Spec(
-            f"{name}:{','.join(words)}" if words else name,
-            lambda models: self.make(given, models),
-            given,
-            self.asked(given),
-        )
+        return Spec(f"{name}:{','.join(words)}" if words else name, lambda models: self._make(given, models), given)
 
     @property
     def _takes(self) -> str:
@@ -113,7 +107,7 @@ class Keyed:
         wrap = f"; a spec with options of its own stands in parentheses: {inner}=(dove:share=1)" if inner else ""
         return f"takes {', '.join(self.readers) or 'no options'}{wrap}"
 
-    def _options(self, pieces: Sequence[str], depth: int) -> dict[str, Any]:
+    def _options(self, pieces: Collection[str], depth: int) -> dict[str, Any]:
         given: dict[str, Any] = {}
         for piece in pieces:
             key, value = halves(piece, "=")
@@ -122,27 +116,18 @@ class Keyed:
                 raise SpecFault(piece, f"no option{near}; give key=value; it {self._takes}")
             if key in given:
                 raise SpecFault(piece, f"the option is given twice; it {self._takes}")
-            if self.readers[key] is policy:
-                given[key] = self._checked(read_part(value, (), depth + 1))
-            else:
+            if self.readers[key] is not policy:
                 given[key] = _value(self.readers[key], value, piece)
+                continue
+            given[key] = part = read_part(value, (), depth + 1)
+            if part.name in WRITERS and not part.parts and self.constructor is not BestReplyPolicy:
+                told = "it writes programs of modal_env, not orders: programs play in `welfare-env modal`"
+                raise SpecFault(part.text, told)
         return given
 
-    def _checked(self, part: Spec) -> Spec:
-        """Refuses programs as parts of policies of Diplomacy."""
-        if part.name in WRITERS and not part.parts and self.constructor is not BestReplyPolicy:
-            told = "it writes programs of modal_env, not orders: programs play in `welfare-env modal`"
-            raise SpecFault(part.text, told)
-        return part
-
-    def make(self, given: Mapping[str, Any], models: SharedModels | None) -> Policy:
-        """The policy with these options."""
+    def _make(self, given: Mapping[str, Any], models: SharedModels | None) -> Policy:
         made = {key: value.make(models) if isinstance(value, Spec) else value for key, value in given.items()}
-        return self.constructor(**made)
-
-    def asked(self, given: Mapping[str, Any]) -> tuple[Model, ...]:
-        """The language models that a policy with these options asks itself."""
-        return ()
+        return self.constructor(**made) if self.options is None else self.constructor(models=models, **made)
 
 
 def _value(reader: Reader, text: str, piece: str) -> Any:
@@ -163,21 +148,8 @@ def _written(value: Any) -> str:
     return str(value) if isinstance(value, str) else repr(value)
 
 
-class LanguageModel(Keyed):
-    """Language models: "lm:openai/gpt-6-luna,temperature=0.7,flavour=sd,ablate=no_reasoning+no_examples"."""
-
-    def make(self, given: Mapping[str, Any], models: SharedModels | None) -> Policy:
-        """The player; its module is imported only here."""
-        return self.constructor(models=models, **given)
-
-    def asked(self, given: Mapping[str, Any]) -> tuple[Model, ...]:
-        """Its model and the one that summarises; the given server is that of the first model's provider."""
-        asked = [given["name"], *({given["summariser"]} - {"self", "none"} if "summariser" in given else ())]
-        servers = {given["name"].partition("/")[0]: given.get("base_url", "")}
-        return tuple((each, servers.get(each.partition("/")[0], "")) for each in asked)
-
-
 def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
+    """A language model, "lm:openai/gpt-6-luna,temperature=0.7"; its module is imported only here."""
     from agents.lm.player.policy import make_player
 
     return make_player(name, models, **options)
@@ -244,7 +216,7 @@ def _share(piece: str) -> tuple[str, Fraction]:
 def _is_player(text: str, names: Collection[str]) -> bool:
     """Whether a part of a mix is a policy of Diplomacy; otherwise it is a program of modal_env."""
     name = text.lstrip("(").partition(":")[0].strip(" )")
-    return name in names or name in installed() or (name in AGENTS and name not in WRITERS)
+    return name in names or (name in AGENTS and name not in WRITERS)
 
 
 def read_part(text: str, names: Collection[str] = (), depth: int = 0) -> Spec:
@@ -265,9 +237,7 @@ def read_part(text: str, names: Collection[str] = (), depth: int = 0) -> Spec:
         return AGENTS[name].read(name, rest, names, depth)
     if text in names:
         return Spec(text, lambda models: _no_policy(text))
-    if name in installed():
-        return installed_spec(name, split(rest))
-    known = sorted({*AGENTS, *installed(), *names})
+    known = sorted({*AGENTS, *names})
     near = did_you_mean(name, known)
     if re.fullmatch(IMPORT_PATH, text.partition(",")[0]):
         near = f" (did you mean 'import:{text:.80}'?)"
@@ -295,7 +265,7 @@ AGENTS: dict[str, Keyed | Unkeyed] = {
     "posse": Keyed(PossePolicy),
     "punish": Keyed(PunishPolicy),
     "human": Keyed(HumanPolicy),
-    "lm": LanguageModel(_make_player, ("name", "PROVIDER/MODEL", model), LM_OPTIONS),
+    "lm": Keyed(_make_player, ("name", "PROVIDER/MODEL", model), LM_OPTIONS),
     "rl": Keyed(_make_learned, ("path", "PATH", folder)),
     "import": Unkeyed(":MODULE.CLASS,KEY=VALUE,...", lambda name, rest, *_: imported_spec(name, split(rest))),
     "program": Unkeyed(":PROGRAM", _program),

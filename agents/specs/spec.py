@@ -27,7 +27,6 @@ class Spec:
         text: as `agents.canonical` writes it; for an unnamed policy, a description for people.
         maker: makes a policy from the shared language models.
         options: the values of the options, parsed; those that are policies are specs.
-        asked: the language models that the policy itself asks.
         unnamed: the factory, instance or class, if no text can make it again; such specs are equal only if this is the
             same object.
         outside: the module that the policy is from, if it is the user's or of another distribution.
@@ -37,7 +36,6 @@ class Spec:
     text: str
     maker: Callable[[SharedModels | None], Policy] = field(repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    asked: tuple[Model, ...] = field(default=(), repr=False)
     unnamed: object = field(default=None, repr=False)
     outside: str = field(default="", repr=False)
     parts: tuple[tuple[Spec, float], ...] = field(default=(), repr=False)
@@ -63,8 +61,15 @@ class Spec:
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
-        """The language models in it."""
-        return tuple(model for spec in self.walk() for model in spec.asked)
+        """The language models in it. An address is of the server of a player's own model, and its summariser's if that
+        is of the same provider.
+        """
+        found: list[Model] = []
+        for options in (spec.options for spec in self.walk() if spec.name == "lm"):
+            servers = {options["name"].partition("/")[0]: options.get("base_url", "")}
+            asked = [options["name"], *({options.get("summariser", "self")} - {"self", "none"})]
+            found += ((each, servers.get(each.partition("/")[0], "")) for each in asked)
+        return tuple(found)
 
     @cached_property
     def checkpoints(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Policies of the user and of other distributions: imported classes, Python objects, entry points."""
+"""Policies of the user: imported classes, Python objects."""
 
 import functools
 import sys
@@ -177,51 +177,3 @@ def test_what_has_no_name(mirror):
 def test_objects_that_make_no_policy(policy, fault):
     with pytest.raises(UnknownAgentError, match=fault):
         agents.make(policy)
-
-
-# Other distributions
-
-
-@pytest.fixture
-def install(mirror, tmp_path, monkeypatch):
-    """Puts a distribution with entry points on the path, as pip would write it."""
-
-    def installed(distribution, *points):
-        folder = tmp_path / distribution
-        info = folder / f"{distribution}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[welfare_env.policies]\n" + "\n".join(points) + "\n")
-        monkeypatch.syspath_prepend(folder)
-
-    return installed
-
-
-def test_policies_of_other_distributions(install, mirror):
-    install("western", "outlaw = mirror:Mirror", "patient = mirror:patient", "hold = mirror:Mirror")
-    policy = agents.make("exploiter:nice=(outlaw:mode=stern,k=3),attack=patient")
-    assert (policy.nice.k, policy.nice.mode, policy.attack.k) == (3, "stern", 7)
-    assert agents.canonical(" outlaw : mode=stern, k=3 ") == "outlaw:k=3,mode=stern"
-    assert [path.name for path in specs.named_files("outlaw")] == ["mirror.py"]
-    assert {"outlaw", "patient"} < set(specs.usages())
-    assert agents.make("mix:outlaw=1/2,patient=1/2").shares == (0.5, 0.5)
-    assert type(agents.make("hold")) is HoldPolicy
-    assert specs.usages().count("hold") == 1
-    with pytest.raises(UnknownAgentError, match=r"did you mean 'outlaw'.*known are best-reply,.* outlaw"):
-        agents.make("outlw")
-
-
-@pytest.mark.parametrize(
-    ("point", "fault"),
-    [
-        ("no_such_module:Mirror", "entry point no_such_module:Mirror cannot be loaded: ModuleNotFoundError"),
-        ("mirror:Miror", "cannot be loaded: AttributeError"),
-        ("builtins:dict", "makes a dict, which is not a policy"),
-    ],
-)
-def test_a_fault_names_the_distribution(install, point, fault):
-    install("western", f"outlaw = {point}")
-    with pytest.raises(UnknownAgentError) as caught:
-        agents.make("outlaw")
-    assert "agent spec 'outlaw'" in str(caught.value)
-    assert fault in str(caught.value)
