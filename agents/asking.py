@@ -11,9 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import closing
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
-from agents.policy import Described, Policy, ReseedablePolicy
+from agents.policy import Described, Policy, ReseedablePolicy, subseed
 from welfare_env.errors import WelfareEnvError
 
 Result = TypeVar("Result")
@@ -116,7 +114,7 @@ class AskingPolicy(Described, ABC):
         """Reseeds its parts; see `agents.policy.ReseedablePolicy`."""
         for number, part in enumerate(self.parts):
             if isinstance(part, ReseedablePolicy):
-                part.reseed(int(np.random.SeedSequence([seed, number]).generate_state(1)[0]))
+                part.reseed(subseed(seed, number))
 
     @property
     def parts(self) -> tuple[Policy, ...]:

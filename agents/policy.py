@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board.order_text import order_parts
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
 from welfare_env.errors import ActionError
@@ -85,7 +86,7 @@ def view_of(policy: Policy, info: Mapping[str, Any], made: str) -> View:
     try:
         view: View = info["view"]
         power = view.power
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, IndexError, TypeError, AttributeError):
         raise ActionError(f"{name}.act(observation, info): {_not_a_turn(info)}") from None
     if not hasattr(policy, made):
         call = f"call reset(agent={power!r}, seed=0) before each game"
@@ -102,10 +103,30 @@ def _not_a_turn(info: object) -> str:
     if is_modal(info):
         return "this policy plays the board game; modal_env has players of its own, such as 'program:FairBot'"
     return (
-        f"info is {info!r:.40}, without a view in info['view']: give what the environment returns: observation and "
-        "info of env.last(), or observations[agent] and infos[agent] of a parallel environment; without an "
-        "environment, act(None, {'view': game.view(power)})"
+        f"info is {checks.quoted(info)}, without a view in info['view']: give what the environment returns: "
+        "observation and info of env.last(), or observations[agent] and infos[agent] of a parallel environment; "
+        "without an environment, act(None, {'view': game.view(power)})"
     )
+
+
+def generator(agent: str, seed: int, *stream: int) -> np.random.Generator:
+    """A player's random numbers: other powers, seeds and streams draw others.
+
+    Raises:
+        ActionError: `agent` is no name, or `seed` no seed.
+    """
+    if not isinstance(agent, str):
+        raise ActionError(f"agent={checks.quoted(agent)}: give the name of a power")
+    return np.random.default_rng([checks.seed(seed, ActionError), *stream, *agent.encode(errors="replace")])
+
+
+def subseed(seed: int, part: int) -> int:
+    """The seed of one part of a player.
+
+    Raises:
+        ActionError: not a seed.
+    """
+    return int(np.random.SeedSequence([checks.seed(seed, ActionError), part]).generate_state(1)[0])
 
 
 class Described:
@@ -132,17 +153,17 @@ class ScriptedPolicy(Described):
         rng: its own generator, seeded by the seed and the power, so that powers reset with the same seed differ.
     """
 
-    agent: str
+    agent: str = ""
     rng: np.random.Generator
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """Clears all state for a new game.
 
         Raises:
-            ValueError: a negative seed.
+            ActionError: not a name, or not a seed.
         """
+        self.rng = generator(agent, seed)
         self.agent = agent
-        self.rng = np.random.default_rng([seed, *agent.encode()])
         self._phase = ""
         self._orders: list[str] = []
         self._round: tuple[str, int] = ("", 0)
@@ -150,7 +171,7 @@ class ScriptedPolicy(Described):
 
     def reseed(self, seed: int) -> None:
         """Draw from this seed from now on; see `ReseedablePolicy`."""
-        self.rng = np.random.default_rng([seed, *self.agent.encode()])
+        self.rng = generator(self.agent, seed)
 
     @property
     def reads_observations(self) -> bool:
@@ -161,9 +182,11 @@ class ScriptedPolicy(Described):
         """This round's messages or this phase's orders, as an action of the environment.
 
         Raises:
-            ActionError: no view in `info`, or not reset; see `view_of`.
+            ActionError: no view in `info` (see `view_of`), not reset, or another power's turn.
         """
         view = view_of(self, info, "_phase")
+        if view.power != self.agent:
+            raise ActionError(f"this policy was reset as {checks.quoted(self.agent)}, and the view is {view.power}'s")
         if view.asked == MESSAGES:
             return view.encode_messages(self._messages_of_round(view))
         return view.encode_orders(self._orders_of_phase(view))

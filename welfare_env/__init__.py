@@ -37,7 +37,6 @@ from welfare_env.errors import (
 )
 from welfare_env.game.game import Game
 from welfare_env.game.history import PhaseRecord, Void
-from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.game.view import View
 from welfare_env.rules import Rules
@@ -60,7 +59,6 @@ __all__ = [
     "OrderError",
     "OrderSyntaxError",
     "PhaseRecord",
-    "Position",
     "PositionError",
     "PressError",
     "RecordError",

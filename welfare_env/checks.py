@@ -7,7 +7,7 @@ given and the values allowed.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,12 @@ def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception]
     if any(value is one or (type(value) is type(one) and value == one) for one in known):
         return value
     raise error(f"{name}={quoted(value)}{did_you_mean(value, known)}: choose one of {', '.join(map(repr, known))}")
+
+
+def is_list(value: object) -> bool:
+    """Whether a value lists others in an order: no text, set or dict, and no array without a dimension."""
+    is_none = isinstance(value, (str, bytes, Set, Mapping)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return isinstance(value, Iterable) and not is_none
 
 
 def is_whole(value: object) -> bool:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 import modal_env
-from agents.policy import Described, is_modal
+from agents.policy import Described, generator, is_modal
 from modal_env import Agent
 from modal_env.envs.tokens import NOTHING
 from modal_env.games.game import meet
 from modal_env.logic.notation import as_agent
-from welfare_env.errors import ActionError
+from welfare_env.checks import quoted
+from welfare_env.errors import ActionError, UnknownAgentError
 
 Share = tuple[Agent, Fraction]
 MOST_PROGRAMS = 100  # in a mix
@@ -100,7 +101,7 @@ class ProgramPolicy(RoundWriter, ABC):
         Raises:
             ValueError: a negative seed.
         """
-        self.rng = np.random.default_rng([seed, *agent.encode()])
+        self.rng = generator(agent, seed)
         self._round = -1
 
     @abstractmethod
@@ -116,18 +117,21 @@ class MixPolicy(ProgramPolicy):
             such as "17/20", or a float, which is read as the decimal number it prints as.
 
     Raises:
-        ValueError: a program or a share (`read_share`) cannot be parsed, a share is negative, the shares do not add up
-            to 1, or there are more than `MOST_PROGRAMS`.
+        UnknownAgentError: not pairs, a program or a share (`read_share`) cannot be parsed, a share is negative, the
+            shares do not add up to 1, or there are more than `MOST_PROGRAMS`.
     """
 
     def __init__(self, shares: Sequence[tuple[str, Fraction | int | float | str]]) -> None:
+        is_list = isinstance(shares, list | tuple)
+        if not is_list or any(not isinstance(each, tuple | list) or len(each) != 2 for each in shares):
+            raise UnknownAgentError(f"shares={quoted(shares)}: give a list of pairs (program, share)")
         if len(shares) > MOST_PROGRAMS:
-            raise ValueError(f"a mix of {len(shares)} programs: give {MOST_PROGRAMS} at most")
+            raise UnknownAgentError(f"a mix of {len(shares)} programs: give {MOST_PROGRAMS} at most")
         self.shares: list[Share] = [(as_agent(program), _number(share)) for program, share in shares]
         if any(share < 0 for _, share in self.shares) or sum(share for _, share in self.shares) != 1:
             given = ", ".join(f"{program}={share}" for program, share in shares)
             total = sum(share for _, share in self.shares)
-            raise ValueError(f"the shares {given} add up to {total}: give shares from 0 that add up to 1")
+            raise UnknownAgentError(f"the shares {given} add up to {total}: give shares from 0 that add up to 1")
 
     def program(self, setting: modal_env.Setting) -> Agent:
         chances = np.array([float(share) for _, share in self.shares])
@@ -141,12 +145,12 @@ class BestReplyPolicy(ProgramPolicy):
         to: the mix.
 
     Raises:
-        ValueError: `to` is not a mix.
+        UnknownAgentError: `to` is not a mix.
     """
 
     def __init__(self, to: MixPolicy) -> None:
         if not isinstance(to, MixPolicy):
-            raise ValueError("to: give a program:... or mix:...")
+            raise UnknownAgentError("to: give a program:... or mix:...")
         self.to = to
         self._replies: dict[modal_env.Setting, Agent] = {}
 

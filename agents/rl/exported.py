@@ -21,7 +21,7 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
-from agents.policy import Described, ScriptedPolicy, is_modal
+from agents.policy import Described, ScriptedPolicy, generator, is_modal
 from agents.rl import ABOUT, WEIGHTS, checkpoint
 from agents.rl.checkpoint import LARGEST_ABOUT, CheckpointError, vocabulary
 from agents.rl.network import one_thread
@@ -180,7 +180,7 @@ class ExportedModalPolicy(Described):
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """Prepares for a new game."""
-        self.rng = np.random.default_rng([seed, *agent.encode()])
+        self.rng = generator(agent, seed)
 
     def act(self, observation: Mapping[str, np.ndarray], info: Mapping[str, Any]) -> int:
         """The next choice.

@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agents.scripted.peaceful_policy import PeacefulPolicy
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS
+from welfare_env.errors import UnknownAgentError
 from welfare_env.game.press import GLOBAL
 
 if TYPE_CHECKING:
@@ -50,12 +52,12 @@ class DovePolicy(PeacefulPolicy):
         share: the fraction of its units that it disbands in an average Winter, above 0 and up to 1.
 
     Raises:
-        ValueError: a share out of range.
+        UnknownAgentError: a share out of range.
     """
 
     def __init__(self, share: float = 0.25) -> None:
-        if not 0 < share <= 1:
-            raise ValueError(f"share={share}: give a number above 0 and up to 1")
+        if not isinstance(share, int | float) or not 0 < share <= 1:
+            raise UnknownAgentError(f"share={quoted(share)}: give a number above 0 and up to 1")
         self.share = share
 
     def movement(self, view: View) -> list[str]:

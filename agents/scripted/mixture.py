@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from agents.asking import AskingPolicy, part_asking
+from agents.policy import generator
+from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
     from agents.asking import Asking
@@ -24,10 +24,10 @@ def check_shares(shares: Sequence[Fraction | float], slack: float = 1e-9) -> Non
         slack: how far their sum may be from 1.
 
     Raises:
-        ValueError: there are no shares, one is not above 0, or they do not sum to 1.
+        UnknownAgentError: there are no shares, one is not above 0, or they do not sum to 1.
     """
     if not shares or min(shares) <= 0 or abs(float(sum(shares)) - 1) > slack:
-        raise ValueError(f"the shares of a mix must be above 0 and sum to 1, not to {float(sum(shares)):g}")
+        raise UnknownAgentError(f"the shares of a mix must be above 0 and sum to 1, not to {float(sum(shares)):g}")
 
 
 class MixturePolicy(AskingPolicy):
@@ -37,7 +37,7 @@ class MixturePolicy(AskingPolicy):
         parts: policies with their shares.
 
     Raises:
-        ValueError: no policy, a share that is not above 0, or shares that do not sum to 1.
+        UnknownAgentError: no policy, a share that is not above 0, or shares that do not sum to 1.
     """
 
     def __init__(self, parts: Sequence[tuple[Policy, Fraction]]) -> None:
@@ -57,7 +57,7 @@ class MixturePolicy(AskingPolicy):
         Raises:
             ValueError: a negative seed.
         """
-        rng = np.random.default_rng([seed, STREAM, *agent.encode()])
+        rng = generator(agent, seed, STREAM)
         self._drawn = int(rng.choice(len(self.policies), p=self.shares))
         self.policies[self._drawn].reset(agent, seed)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from agents.asking import AskingPolicy, part_asking
-from agents.policy import view_of
+from agents.policy import generator, view_of
 from agents.scripted.random import RandomPolicy
+from welfare_env.errors import UnknownAgentError
 from welfare_env.game.view import ORDERS
 
 if TYPE_CHECKING:
@@ -27,12 +26,12 @@ class NoisyPolicy(AskingPolicy):
         error: probability, from 0 to 1.
 
     Raises:
-        ValueError: an error out of range.
+        UnknownAgentError: an error out of range.
     """
 
     def __init__(self, of: Policy, error: float = 0.1) -> None:
         if not 0 <= error <= 1:
-            raise ValueError(f"error={error}: give a number from 0 to 1")
+            raise UnknownAgentError(f"error={error}: give a number from 0 to 1")
         self.of = of
         self.error = error
         self._random = RandomPolicy()
@@ -45,14 +44,14 @@ class NoisyPolicy(AskingPolicy):
         """
         self.of.reset(agent, seed)
         self._random.reset(agent, seed)
-        self._rng = np.random.default_rng([seed, 3, *agent.encode()])
+        self._rng = generator(agent, seed, 3)
         self._phase, self._errs = "", False
 
     def reseed(self, seed: int) -> None:
         """Draw from this seed from now on; see `agents.policy.ReseedablePolicy`."""
         super().reseed(seed)
         self._random.reseed(seed)
-        self._rng = np.random.default_rng([seed, 3])
+        self._rng = generator("", seed, 3)
 
     @property
     def parts(self) -> tuple[Policy, ...]:

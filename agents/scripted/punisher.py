@@ -10,6 +10,7 @@ from agents.policy import ScriptedPolicy
 from agents.toy_boards.shape import NOBODY, Clique, clique_of
 from welfare_env.board.order_text import order_parts
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
+from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,14 +40,14 @@ class PunisherPolicy(ScriptedPolicy):
             it throughout. In a game that begins off the path it remembers its first guess.
 
     Raises:
-        ValueError: `t` is not a year, or both `deviator` and `remembers` are given.
+        UnknownAgentError: `t` is not a year, or both `deviator` and `remembers` are given.
     """
 
     def __init__(self, t: int, shared: str | None = None, deviator: str | None = None, remembers: bool = False) -> None:
         if not isinstance(t, int) or isinstance(t, bool) or t < 1:
-            raise ValueError(f"t={t!r:.40}: give the year of disarmament, from 1")
+            raise UnknownAgentError(f"t={t!r:.40}: give the year of disarmament, from 1")
         if remembers and deviator is not None:
-            raise ValueError(f"deviator={deviator!r:.40} with remembers: give one of the two")
+            raise UnknownAgentError(f"deviator={deviator!r:.40} with remembers: give one of the two")
         self.t, self.shared, self.deviator, self.remembers = t, shared, deviator, remembers
 
     def reset(self, agent: str, seed: int = 0) -> None:
@@ -79,13 +80,13 @@ def excluded(clique: Clique, shared: str | None) -> int:
     """The number of the player that shares a core and does not get it; -1 on boards without a shared core.
 
     Raises:
-        ValueError: `shared` is not one of the two players.
+        UnknownAgentError: `shared` is not one of the two players.
     """
     powers = clique.board.powers
     sharers = (powers[0], powers[-1]) if clique.is_shared else ()
     if shared is not None and shared not in sharers:
         choices = f"one of {' and '.join(sharers)}, who share a core" if sharers else "none: no core is shared there"
-        raise ValueError(f"shared={shared!r:.80} on map {clique.board.name}: give {choices}")
+        raise UnknownAgentError(f"shared={shared!r:.80} on map {clique.board.name}: give {choices}")
     if not sharers:
         return NOBODY
     return 0 if shared == powers[-1] else len(powers) - 1

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from welfare_env import Board, Game, PhaseRecord, Position, Rules, View
+from welfare_env import Board, Game, PhaseRecord, Rules, View
+from welfare_env.game.position import Position
 
 PlayOn = Callable[..., Game]
 

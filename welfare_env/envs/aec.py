@@ -208,7 +208,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
     def _take_number(self, turn: AgentTurn, number: int, faults: list[str]) -> None:
         """Submit one order in addition to the earlier ones; if it has faults, it is void."""
         given = self._orders_given(turn)
-        self.game.submit_numbers(turn.agent, given if number == WAIVE or faults else (*given, number))
+        self.game._submit_numbers(turn.agent, given if number == WAIVE or faults else (*given, number))
         if faults:
             self.game.add_void(turn.agent, self.board.orders.texts[number], faults[0])
         elif turn.slot == WINTER_TURN and number != WAIVE:
@@ -219,7 +219,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         if turn.agent in self._fresh:
             self._fresh.discard(turn.agent)
             return ()
-        return self.game.order_numbers(turn.agent)
+        return self.game._order_numbers(turn.agent)
 
     def _count_step(self, agent: str) -> None:
         self._steps[agent] += 1
@@ -295,7 +295,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return self.game.position.turn_orders(self._number(turn.agent), turn.slot, given)
 
     def _winter_given(self, power: str) -> tuple[int, ...]:
-        return () if power in self._fresh else self.game.order_numbers(power)
+        return () if power in self._fresh else self.game._order_numbers(power)
 
     # Observations and infos.
 

@@ -181,7 +181,7 @@ class BoardEnv:
             legal: the entries of `_legal_spaces`.
         """
         power = 0 if agent == MEDIATOR else self.board.power_index[agent]
-        state, pending = self.game.position.state, self.game.order_numbers(agent)
+        state, pending = self.game.position.state, self.game._order_numbers(agent)
         board = observe(self.board, state, self.rules.years, power, asked, is_message_round, pending)
         seen = {"observation": board, **legal}
         if self.rules.has_tokens:

@@ -165,8 +165,9 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         """Check the form of an action, not its legality, without carrying it out.
 
         Raises:
-            ActionError: the action is malformed.
+            ActionError: the action is malformed, or for an unknown agent.
         """
+        checks.choice("agent", agent, self.possible_agents, ActionError)
         self._read(agent, split_action(self.rules, agent, action)[0])
 
     def _check(self, agent: str, orders: Orders, messages: Mapping[str, str]) -> None:
@@ -183,8 +184,8 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         if orders.texts:
             return refused + self._submit(agent, orders.texts)
         if agent != MEDIATOR and not self._round:
-            self.game.clear_void(agent)
-            self.game.submit_numbers(agent, orders.numbers)
+            self.game._clear_void(agent)
+            self.game._submit_numbers(agent, orders.numbers)
             for given, reason in orders.faults:
                 self.game.add_void(agent, given, reason)
         return refused + [reason for _, reason in orders.faults]

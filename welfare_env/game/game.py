@@ -106,7 +106,13 @@ class Game(PublicPosition):
 
     @classmethod
     def from_view(cls, view: View) -> Game:
-        """A game that continues from a player's view, with its visible history, without orders or messages so far."""
+        """A game that continues from a player's view, with its visible history, without orders or messages so far.
+
+        Raises:
+            RecordError: not a view.
+        """
+        if not isinstance(view, View):
+            raise RecordError(f"view={quoted(view)}: give a view, such as info['view'] or game.view(power)")
         game = cls.__new__(cls)
         game._start(copy.copy(view.position.engine), view.state)
         game._history = list(view.history)
@@ -185,18 +191,18 @@ class Game(PublicPosition):
         self._void[power] = void
         return void
 
-    def submit_numbers(self, power: str, numbers: Sequence[int]) -> None:
+    def _submit_numbers(self, power: str, numbers: Sequence[int]) -> None:
         """`submit` for orders that are known to be jointly legal: numbers of `board.orders`, not checked again.
 
-        Refused orders stay recorded (see `clear_void`).
+        Refused orders stay recorded (see `_clear_void`).
         """
         self._orders[power] = tuple(numbers)
 
-    def clear_void(self, power: str) -> None:
+    def _clear_void(self, power: str) -> None:
         """Clear the orders of a power that were refused in this phase."""
         self._void.pop(power, None)
 
-    def order_numbers(self, power: str) -> tuple[int, ...]:
+    def _order_numbers(self, power: str) -> tuple[int, ...]:
         """The orders that the power has submitted in this phase, as numbers of `board.orders`."""
         return self._orders.get(power, ())
 
@@ -347,7 +353,7 @@ class Game(PublicPosition):
         Raises:
             RecordError: the file cannot be written, or its name does not end in .html (it may be the saved game).
         """
-        if not str(path).lower().endswith((".html", ".htm")):
+        if not (isinstance(path, str | os.PathLike) and str(path).lower().endswith((".html", ".htm"))):
             raise RecordError(f"cannot write a page to {quoted(path)}: give a name that ends in .html")
         saved.save_text(self._page(annotations), path)
 

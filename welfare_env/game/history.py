@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from welfare_env.board.orders import WAIVE
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, RESULTS, RETREATS
+from welfare_env.errors import UnknownPowerError
 from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message
 
@@ -71,7 +73,13 @@ class PhaseRecord(PublicPosition):
         return {unit: list(words) for unit, words in self._results.items()}
 
     def seen_by(self, player: str) -> PhaseRecord:
-        """The record without the messages and refused orders hidden from `player`."""
+        """The record without the messages and refused orders hidden from `player`.
+
+        Raises:
+            UnknownPowerError: not a name.
+        """
+        if not isinstance(player, str):
+            raise UnknownPowerError(f"player={quoted(player)}: give the name of a power")
         if player not in self._seen_by:  # cached, since players read the whole history in every phase
             self._seen_by[player] = self._only_for(player)
         return self._seen_by[player]

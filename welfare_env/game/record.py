@@ -164,7 +164,7 @@ def save_text(text: str, path: str | os.PathLike[str]) -> None:
     Raises:
         RecordError: the file cannot be written.
     """
-    target = _path(path)
+    target = file_path(path)
     try:
         if target.exists() and not target.is_file():  # a folder, or a device or pipe: do not replace it
             raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
@@ -180,7 +180,12 @@ def _reason(error: Exception) -> str:
     return "the name or the text is not valid Unicode"
 
 
-def _path(path: object) -> Path:
+def file_path(path: object) -> Path:
+    """The path of a file.
+
+    Raises:
+        RecordError: not a path.
+    """
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if isinstance(name, str) and "\0" not in name and Path(name).name:
         return Path(name)
@@ -193,7 +198,7 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         RecordError: the file is missing, not a regular file, too large, or not the JSON of a saved game.
     """
-    name, content = repr(str(_path(path)))[:300], read_content(path)
+    name, content = repr(str(file_path(path)))[:300], read_content(path)
     try:
         record = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -210,7 +215,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises:
         RecordError: the file is missing, not a regular file, or (within the block) not text.
     """
-    source = _path(path)
+    source = file_path(path)
     name = repr(str(source))[:300]
     try:
         if source.exists() and not source.is_file():  # checked before opening: a pipe would wait for a writer

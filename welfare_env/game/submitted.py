@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from welfare_env.board.order_text import Reading, meant_by, namesakes, own_convoys, province_of, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
-from welfare_env.checks import quoted
+from welfare_env.checks import is_list, quoted
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.errors import IllegalOrderError, OrderError
 from welfare_env.game.history import Void
@@ -143,14 +141,9 @@ def _is_at(name: str, place: str) -> bool:
     return province_of(name) == place[:3]
 
 
-def _listed(power: str, orders: object) -> list[Any]:
+def _listed(power: str, orders: Any) -> list[Any]:
     """Check that orders are a sequence, and return them as a list."""
-    # Sets have no fixed order, and the keys of a dict are not orders; 0-d arrays cannot be listed.
-    if (
-        isinstance(orders, (str, bytes, Set, Mapping))
-        or not isinstance(orders, Iterable)
-        or (isinstance(orders, np.ndarray) and orders.ndim == 0)
-    ):
+    if not is_list(orders):
         raise IllegalOrderError(f"orders of {power} are {quoted(orders)}: give a list of strings")
     texts = list(itertools.islice(orders, MOST_ORDERS + 1))
     if len(texts) > MOST_ORDERS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from welfare_env import checks
@@ -17,7 +17,7 @@ MESSAGES, ORDERS = "messages", "orders"
 
 
 class View(PublicPosition):
-    """The game as `power` sees it at one moment. Later moves do not change it.
+    """The game as `power` sees it at one moment. Later moves do not change it. `Game.view` and environments make it.
 
     Attributes:
         power: the player; "MEDIATOR" has no units and sees only public information and its own messages.
@@ -140,7 +140,7 @@ class View(PublicPosition):
         Raises:
             ActionError: not a list.
         """
-        if not isinstance(orders, Iterable) or isinstance(orders, (str, bytes, Mapping)):
+        if not checks.is_list(orders):
             raise ActionError(f"orders {checks.quoted(orders)} of {self.power}: give a list of strings")
         given = list(orders)
         return {"orders": given, "messages": {}} if self.rules.has_press else given

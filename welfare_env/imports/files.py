@@ -6,8 +6,9 @@ import json
 import os
 from typing import Any
 
+from welfare_env.checks import quoted
 from welfare_env.errors import RecordError
-from welfare_env.game.record import LARGEST_FILE, OURS, opened, read_content
+from welfare_env.game.record import LARGEST_FILE, OURS, file_path, opened, read_content
 from welfare_env.imports import diplomacy_games, webdiplomacy
 from welfare_env.imports.foreign import DAMAGE, ForeignGame, ImportedGame
 from welfare_env.imports.replaying import replayed
@@ -34,9 +35,9 @@ def _value(path: str | os.PathLike[str], number: int | None) -> Any:
 
     Files of lines may have any size, since datasets have gigabytes; a game may not.
     """
-    name, wanted = f"{str(path)!r:.300}", 1 if number is None else number
+    name, wanted = f"{str(file_path(path))!r:.300}", 1 if number is None else number
     if type(wanted) is not int or wanted < 1:
-        raise RecordError(f"{name}: number={number!r:.40}: give the number of a game, from 1")
+        raise RecordError(f"{name}: number={quoted(number)}: give the number of a game, from 1")
     count, text = 0, b""
     with opened(path) as file:
         while (line := file.readline(LARGEST_FILE + 1)) and (number is None or count < wanted):

@@ -6,17 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from agents.asking import AskingPolicy, part_asking
-from agents.policy import OrNever, view_of
+from agents.policy import OrNever, subseed, view_of
 from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.deterrents.provocation import RULES, has_lost
 from agents.scripted.deterrents.punish import PunishPolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.prosocial import ProsocialPolicy
-from welfare_env.errors import did_you_mean
+from welfare_env import checks
+from welfare_env.errors import UnknownAgentError
 from welfare_env.game.press import GLOBAL
 from welfare_env.game.view import MESSAGES
 
@@ -63,7 +62,7 @@ class DeterrentPolicy(AskingPolicy):
         nice: the policy in peace; by default prosocial. Reset with the deterrent's own seed.
 
     Raises:
-        ValueError: an option out of range.
+        UnknownAgentError: an option out of range.
     """
 
     def __init__(
@@ -78,12 +77,9 @@ class DeterrentPolicy(AskingPolicy):
         nice: Policy | None = None,
     ) -> None:
         for name, value, known in (("provoked", provoked, RULES), ("fighters", fighters, FIGHTERS)):
-            if value not in known:
-                near = did_you_mean(str(value), known)
-                raise ValueError(f"{name}={value!r:.40}: give {', '.join(known)}{near}")
+            checks.choice(name, value, known, UnknownAgentError)
         for name, number in {"slack": slack, "last_years": last_years, "forgive": forgive or 0}.items():
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise ValueError(f"{name}={number!r:.40}: give a whole number from 0")
+            checks.whole(name, number, 0, error=UnknownAgentError)
         self.provoked = provoked
         self.slack = slack
         self.armed = armed
@@ -100,7 +96,7 @@ class DeterrentPolicy(AskingPolicy):
             ValueError: a negative seed.
         """
         self.nice.reset(agent, seed)
-        self.fight.reset(agent, int(np.random.SeedSequence([seed, 2]).generate_state(1)[0]))
+        self.fight.reset(agent, subseed(seed, 2))
         self.owners = RightfulOwners()
         self.enemies: frozenset[str] = frozenset()
         self._since: int | None = None  # the year in which the war began

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from agents.policy import Described, view_of
+from agents.policy import Described, generator, view_of
+from welfare_env.errors import ActionError
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ class JointPolicy(Described, ABC):
     reads_observations = False  # see `agents.policy.ScriptedPolicy`
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Start a new game as one power; a negative seed is a ValueError."""
+        """Start a new game as one power; not a name or a seed is an ActionError."""
         self.reset_coalition((agent,), seed)
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
         """Start a new game as all of `agents`; as `reset`."""
+        for agent in agents if isinstance(agents, list | tuple) else (agents,):
+            generator(agent, seed)  # checks both
         self.members = tuple(agents)
         self._planned: tuple[str, Orders] = ("", {})  # the last phase, and the orders in it
 
@@ -42,6 +45,8 @@ class JointPolicy(Described, ABC):
             ActionError: no view in `info`, or not reset; see `agents.policy.view_of`.
         """
         view = view_of(self, info, "members")
+        if view.power not in self.members:
+            raise ActionError(f"this policy was reset as {', '.join(self.members)}, and the view is {view.power}'s")
         if view.asked == MESSAGES:
             return view.encode_messages([])
         if view.phase != self._planned[0]:

@@ -6,15 +6,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from agents.policy import can_be_copied
+from agents.policy import can_be_copied, generator
 from agents.scripted.dove import DovePolicy
 from agents.scripted.planner.campaign import fixed_plans
 from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.plans import Plan, PlanDrawer
 from agents.scripted.planner.search import PlanSearch
 from agents.scripted.planner.world import Orders, World
+from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
     from agents.policy import Policy
@@ -52,17 +51,17 @@ class PlannerPolicy(JointPolicy):
         value: the objective, as a function of the members' gains; by default `least_gain`.
 
     Raises:
-        ValueError: a budget below 1; `nice` or `model` is not an `agents.policy.ReseedablePolicy`.
+        UnknownAgentError: a budget below 1; `nice` or `model` is not an `agents.policy.ReseedablePolicy`.
     """
 
     def __init__(
         self, budget: int = 100, nice: Policy | None = None, model: Policy | None = None, value: Value = least_gain
     ) -> None:
         if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-            raise ValueError(f"budget={budget!r:.40}: give a whole number from 1")
+            raise UnknownAgentError(f"budget={budget!r:.40}: give a whole number from 1")
         for name, policy in (("nice", nice), ("model", model)):
             if policy is not None and not can_be_copied(policy):
-                raise ValueError(f"{name}: {type(policy).__name__} cannot be copied: give a scripted policy")
+                raise UnknownAgentError(f"{name}: {type(policy).__name__} cannot be copied: give a scripted policy")
         self.budget, self.nice, self.model, self.value = budget, nice, model or DovePolicy(), value
         self._make: Callable[[str], Policy] | None = None
 
@@ -81,7 +80,7 @@ class PlannerPolicy(JointPolicy):
             ValueError: a negative seed.
         """
         super().reset_coalition(agents, seed)
-        self._rng = np.random.default_rng([seed, *"+".join(agents).encode()])
+        self._rng = generator("+".join(agents), seed)
         self._world: World | None = None
 
     def joint_orders(self, view: View) -> Orders:

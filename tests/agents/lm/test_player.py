@@ -311,7 +311,7 @@ class TestRequests:
             Style(**wrong)
 
     def test_seeds(self):
-        with pytest.raises(ValueError, match="seed -1"):
+        with pytest.raises(ValueError, match="seed=-1"):
             player(seed=-1)
 
 

@@ -1,0 +1,97 @@
+"""Public functions and methods answer odd values, and odd orders of calls, with named errors.
+
+Methods that a subclass fills in (`ScriptedPolicy.movement` ...) get views from the library, and check nothing.
+"""
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import agents
+import welfare_env
+from tests.fuzz.hunting import odd
+from welfare_env import Game, Rules, WelfareEnvError
+
+RULES = Rules(years=1)
+LOOP: list[Any] = []
+LOOP.append(LOOP)  # numpy follows it until the process dies
+SPECS = ["dove", "random", "hold", "exploiter:nice=dove,attack=dumbbot", "marshal", "tit-for-tat", "plan:budget=1"]
+
+
+@functools.cache
+def finished() -> Game:
+    game = Game("clique:3", RULES)
+    while not game.is_done:
+        game.advance()
+    return game
+
+
+def played(make: Callable[..., Any]) -> Any:
+    env = make("clique:3", years=1)
+    env.reset(seed=0)
+    return env
+
+
+def reset(spec: str) -> Any:
+    policy = agents.make(spec)
+    policy.reset("PLAYERA", 0)
+    return policy
+
+
+GAME = [
+    "advance", "from_position", "from_record", "from_view", "legal_orders", "load", "orders", "save", "send", "submit",
+    "view", "replay", "check_orders", "check_send", "add_void",
+]  # fmt: skip
+OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
+    "game": (lambda: Game("clique:3", RULES), GAME),
+    "finished game": (finished, GAME),
+    "view": (lambda: Game("clique:3", RULES).view("PLAYERA"), ["encode_orders", "encode_messages"]),
+    "phase": (lambda: finished().history[0], ["seen_by"]),
+    "rules": (lambda: RULES, ["from_dict", "published"]),
+    "aec": (lambda: played(welfare_env.make), ["reset", "step", "observe"]),
+    "parallel": (lambda: played(welfare_env.parallel_env), ["reset", "step", "check_action"]),
+    "vector": (lambda: welfare_env.vector_env(2, "clique:3", years=1), ["reset", "step", "observe"]),
+    "welfare_env": (lambda: welfare_env, ["load_board", "make", "parallel_env", "vector_env", "import_game"]),
+    "agents": (lambda: agents, ["canonical", "make", "read_profile", "DovePolicy", "DeterrentPolicy", "MixPolicy"]),
+    "profile": (lambda: agents.read_profile("2*dove + 1*random"), ["seats"]),
+    **{f"{spec}": (functools.partial(agents.make, spec), ["reset", "act", "reseed"]) for spec in SPECS},
+    **{f"{spec}, reset": (functools.partial(reset, spec), ["reset", "act", "reseed"]) for spec in SPECS},
+}
+FITTING: dict[str, list[Any]] = {
+    "power": ["PLAYERA", "FRANCE"],
+    "agent": ["PLAYERA", "FRANCE"],
+    "seed": [0, LOOP, [[1]]],
+    "orders": [["A PAR H"], []],
+    "recipient": ["GLOBAL"],
+    "map_name": ["clique:3"],
+    "info": [{"view": Game().view("FRANCE")}],
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_odd_values_raise_named_errors(name: str) -> None:
+    make, methods = OBJECTS[name]
+
+    @hypothesis.seed(0)
+    @settings(max_examples=60, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def call(data: st.DataObject) -> None:
+        owner = make()
+        method = getattr(owner, data.draw(st.sampled_from([each for each in methods if hasattr(owner, each)])))
+        values = {}
+        for argument in inspect.signature(method).parameters.values():
+            optional = argument.default is not argument.empty
+            if argument.kind is argument.VAR_KEYWORD or (optional and data.draw(st.integers(0, 2))):
+                continue
+            values[argument.name] = data.draw(odd | st.sampled_from([LOOP, *FITTING.get(argument.name, [])]))
+        with contextlib.suppress(WelfareEnvError):
+            method(**values)
+
+    call()
