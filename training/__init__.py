@@ -5,13 +5,12 @@
 >>> path = training.train(config)  # doctest: +SKIP
 >>> training.resume(config.folder, iterations=300)  # doctest: +SKIP
 
-or ``welfare-env train welfare | best-response | psro | modal | resume | curves``. Contents:
+or ``welfare-env train welfare | best-response | modal | resume | export``. Contents:
 
 - `config`: the options of all trainings, and their checks. `runs`: `train` and `resume`. `run_folder`, `state`: files.
-- `population`: policies that are best responses to mixes of earlier policies.
 - `board`: Diplomacy. Start reading at `board.ppo`, the complete training loop.
 - `modal`: programs for modal_env.
-- `cli`: the commands, and plots of learning curves.
+- `cli`: the commands.
 - For scripts with RLlib itself: `registration` (the environments "welfare_env" and "modal_env"), `LegalOrdersModule`
   and `BatchedEnvRunner`.
 
@@ -25,7 +24,6 @@ import evaluation  # noqa: F401 (first: it checks that `agents` is ours)
 from training.board.config import TrainConfig
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
-from training.population.config import PopulationConfig
 from training.registration import register, register_with_ray
 from training.run_folder import log_rows
 from training.runs import export, make_config, resume, train
@@ -34,7 +32,6 @@ __all__ = [
     "BatchedEnvRunner",
     "LegalOrdersModule",
     "ModalConfig",
-    "PopulationConfig",
     "TrainConfig",
     "TrainingError",
     "export",

@@ -11,17 +11,15 @@ from training.board.config import TrainConfig
 from training.config import Config, from_dict
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
-from training.population.config import PopulationConfig
 from training.run_folder import read_config
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.ppo import PPOConfig
 
     from training.modal.trainer import ModalResult
-    from training.population.psro import Step
 
-KINDS: dict[str, type[Config]] = {"board": TrainConfig, "modal": ModalConfig, "population": PopulationConfig}
-AnyConfig = TrainConfig | ModalConfig | PopulationConfig
+KINDS: dict[str, type[Config]] = {"board": TrainConfig, "modal": ModalConfig}
+AnyConfig = TrainConfig | ModalConfig
 
 
 @overload
@@ -32,13 +30,7 @@ def train(config: TrainConfig, on_progress: Callable[[Any], None] = ...) -> Path
 def train(config: ModalConfig, on_progress: Callable[[Any], None] = ...) -> ModalResult: ...
 
 
-@overload
-def train(config: PopulationConfig, on_progress: Callable[[Any], None] = ...) -> list[Step]: ...
-
-
-def train(
-    config: AnyConfig, on_progress: Callable[[Any], None] = lambda progress: None
-) -> Path | ModalResult | list[Step]:
+def train(config: AnyConfig, on_progress: Callable[[Any], None] = lambda progress: None) -> Path | ModalResult:
     """Train, resume an interrupted training, or extend a finished one.
 
     Args:
@@ -47,7 +39,7 @@ def train(
 
     Returns:
         In Diplomacy the folder of the last checkpoint, for ``agents.make("rl:PATH")``, next to the best one in
-        ``best``; in modal_env the result; for a population its steps.
+        ``best``; in modal_env the result.
 
     Raises:
         TrainingError: the folder holds another training, or the weights are no longer finite.
@@ -59,14 +51,8 @@ def train(
         from training.modal.trainer import train_modal
 
         return train_modal(config, on_progress)
-    if isinstance(config, PopulationConfig):
-        from training.population.psro import train_population
-
-        return train_population(config, on_progress=lambda step, progress: on_progress(progress))
     if not isinstance(config, TrainConfig):
-        raise TrainingError(
-            f"config {config!r:.80}: give a training.TrainConfig, training.PopulationConfig or training.ModalConfig"
-        )
+        raise TrainingError(f"config {config!r:.80}: give a training.TrainConfig or training.ModalConfig")
     from training.board import ppo
 
     return ppo.train(config, on_progress)
@@ -117,11 +103,11 @@ def export(source: Any, folder: str | Path, module: str | None = None, *, env: A
 
 def resume(
     folder: str | Path, iterations: int | None = None, on_progress: Callable[[Any], None] = lambda progress: None
-) -> Path | ModalResult | list[Step]:
+) -> Path | ModalResult:
     """Resume or extend a training from its folder, with its original config.
 
     Args:
-        iterations: new total, to extend the training. For a population: its steps.
+        iterations: new total, to extend the training.
 
     Returns:
         As `train`.
@@ -134,7 +120,7 @@ def resume(
 
 
 def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
-    """The config of the training in a folder, with `iterations` (for a population: steps) replaced if given.
+    """The config of the training in a folder, with `iterations` replaced if given.
 
     Raises:
         TrainingError: the config is missing or damaged.
@@ -143,6 +129,4 @@ def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
     if kind not in KINDS:
         raise TrainingError(f"{folder}: config.json of an unknown kind, {kind!r:.80}")
     config: Any = from_dict(KINDS[kind], values, Path(folder))
-    if iterations is None:
-        return config
-    return replace(config, **{"steps" if kind == "population" else "iterations": iterations})
+    return config if iterations is None else replace(config, iterations=iterations)

@@ -18,10 +18,10 @@ import typer
 
 from agents.rl import checkpoint
 from research.tables import Folder, show
+from training.board.playing import play_games
 from training.board.rewards import Reward
 from training.board.runner import Play
-from training.board.seat_gains import play_games
-from training.board.seats import Lineup
+from training.board.seats import LEARNER, Lineup
 from welfare_env.board.loading import load_board
 from welfare_env.engine import initial_state
 from welfare_env.game.scoring import scores
@@ -36,7 +36,7 @@ def measure(path: Path, against: str, games: int, seed: int, greedy: bool | None
     for seat in range(len(board.powers)):
         lineup = Lineup(((seat,),), (against,), (1.0,))
         play = Play(given.map_name, given.rules, lineup, given.size, Reward("score"), num_games=games, seed=seed)
-        results = play_games(play, path, given.greedy if greedy is None else greedy)
+        results = play_games(play, {LEARNER: given}, given.greedy if greedy is None else greedy)
         centers.append([result.centers[seat] for result in results])
         final.append([result.returns[seat] + first[seat] for result in results])
     return np.array(centers, float), np.array(final)

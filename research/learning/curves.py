@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from agents.runtime.colors import LEVEL, reward_color
+from agents.runtime.colors import LEARNED, LEVEL, reward_color
 from research.learning.courses import smoothed
 from research.learning.trainings import POINTS, points
 
@@ -18,6 +18,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+MAX_NUMBERS = 12  # with more policies, cells of payoffs have no numbers
 STYLES = ("-", "--", "-.", ":")
 CLIQUE = {2.0: "optimum", 1.0: "armed peace"}  # points per year on cliques
 STANDARD = {4.86: "prosocial players", 2.2: "random players"}
@@ -58,6 +59,36 @@ def draw_robbers(groups: Mapping[tuple[str, str], Sequence[Path]], curves: Mappi
     title = "reward of the cooperators; whom they meet. Bands: lowest to highest seed"
     legend: dict[str, Any] = {"fontsize": 8, "title": title, "title_fontsize": 8, "frameon": False}
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, **legend)
+    return figure
+
+
+def draw_payoffs(table: np.ndarray, mix: np.ndarray, names: Sequence[str]) -> Figure:
+    """The payoff of a single player's policy when all others play the same policy, with the shares of the mix.
+
+    Args:
+        table: float64 [others, own], points per year. mix: float64 [policies].
+    """
+    count = len(names)
+    size = 2.2 + 0.52 * count
+    figure = Figure(figsize=(size + 1.6, size), layout="constrained")  # pyplot would keep every figure
+    shares, cells = figure.subplots(1, 2, width_ratios=(1, 0.6 + 0.6 * count), sharey=True)
+    shares.barh(range(count), mix, color=LEARNED)
+    for place, share in enumerate(mix):  # the axis is inverted
+        shares.text(share + 0.04, place, f"{share:.2f}", ha="right", va="center", fontsize=7)
+    shares.set_xlim(1.3, 0)
+    shares.set_xticks([1, 0.5, 0])
+    shares.set_xlabel("share in the mix")
+    shares.set_yticks(range(count), names)
+    shares.set_ylabel("policy of one player")
+    image = cells.imshow(table.T, cmap="cividis", aspect="auto")
+    cells.set_xticks(range(count), names, rotation=90)
+    cells.set_xlabel("policy of all others")
+    if count <= MAX_NUMBERS:
+        middle = (table.min() + table.max()) / 2
+        for other, own in np.ndindex(table.shape):
+            color = "black" if table[other, own] > middle else "white"
+            cells.text(other, own, f"{table[other, own]:.1f}", ha="center", va="center", fontsize=7, color=color)
+    figure.colorbar(image, ax=cells, label="welfare points per year of the single player")
     return figure
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from evaluation.exact import Exploitability, exploitability
+from research.learning.psro import Population, attacked
 from research.learning.trainings import config_of, measured
-from training.population.config import PopulationConfig
-from training.population.portfolio import attacked
 from welfare_env.board.loading import load_board
 
 GAMES = 20  # per deviator and seat for the choice, and for the chosen one
@@ -59,11 +58,9 @@ def attack(folder: Path, is_greedy: bool) -> dict[str, Any]:
 def _attack(folder: Path, way: str) -> dict[str, Any]:
     config = config_of(folder)
     player = f"rl:({folder / 'checkpoint'}),greedy={way}"
-    games = PopulationConfig(map_name=config["map_name"], years=config["years"], portfolio_games=GAMES)
+    games = Population(folder, config["map_name"], (), 0, 0, years=config["years"], portfolio_games=GAMES)
     found = attacked(games, {player: 1.0})
-    numbers = {name: None if np.isnan(value) else value for name, value in (("low", found.low), ("high", found.high))}
-    by = found.deviator.partition(":nice=")[0]  # an exploiter's face is the network itself
-    return {"welfare": found.welfare, "gain": found.gain, **numbers, "by": by, "power": found.power}
+    return {**found, "by": found["deviator"].partition(":nice=")[0]}  # an exploiter's face is the network itself
 
 
 def robbed(folder: Path, cooperators: str, robbers: str) -> dict[str, float]:

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import training
 from evaluation.checks import EvaluationError
 from evaluation.exact import exploitability
-from research.learning.trainings import measured
+from research.learning.psro import Population, name_of, steps
 from research.tables import show
-from training.population.psro import name_of
 
-SETTINGS: dict[str, Any] = {"years": 5, "iterations": 80, "games": 48, "epochs": 3}
 PUNISHER = "punisher:t=4,remembers=yes"
 BOARDS = ("clique:4", "shared-clique:3")
 SEEDS = 3
 GAINS = ("mix", "gap", "mean gap", "welfare", "the portfolio gains")
 
 
-def from_nothing(out: Path) -> training.PopulationConfig:
+def from_nothing(out: Path) -> Population:
     """A population that begins with hold and prosocial."""
-    return training.PopulationConfig(
-        map_name="clique:4", begin="hold+prosocial", steps=4, max_positions=5_000, out=out / "psro", **SETTINGS
-    )
+    return Population(out / "psro", "clique:4", ("hold", "prosocial"), steps=4, max_positions=5_000)
 
 
-def with_punisher(out: Path, board: str, seed: int) -> training.PopulationConfig:
+def with_punisher(out: Path, board: str, seed: int) -> Population:
     """A population that begins with the paper's strategy, too."""
-    folder, begin = out / f"psro-{board.replace(':', '-')}-{seed}", f"hold+prosocial+({PUNISHER})"
-    return training.PopulationConfig(
-        map_name=board, begin=begin, steps=3, max_positions=20_000, seed=seed, out=folder, **SETTINGS
-    )
+    folder, begin = out / f"psro-{board.replace(':', '-')}-{seed}", ("hold", "prosocial", PUNISHER)
+    return Population(folder, board, begin, steps=3, max_positions=20_000, seed=seed)
 
 
 def populations(out: Path, seats: Sequence[str], to: Path | None) -> None:
@@ -46,16 +38,6 @@ def populations(out: Path, seats: Sequence[str], to: Path | None) -> None:
         for step in steps(with_punisher(out, board, seed))
     ]
     show(None, "", ("board", "seed", "responses", *GAINS), rows)
-
-
-def steps(config: training.PopulationConfig) -> list[dict[str, Any]]:
-    """The steps of a population, which is trained if necessary."""
-    config.folder.mkdir(parents=True, exist_ok=True)
-
-    def train() -> list[dict[str, Any]]:
-        return [asdict(step) for step in training.train(config)]
-
-    return list(measured(config.folder, f"population of {config.steps} steps", train))
 
 
 def row(step: Mapping[str, Any]) -> list[str]:

@@ -12,9 +12,8 @@ import numpy as np
 from research.learning.courses import LAST, course, mean_cell, peaks
 from research.learning.curves import draw_rewards
 from research.learning.measures import attack, exact
-from research.learning.trainings import Group, config_of, points
+from research.learning.trainings import Group, config_of, points, read
 from research.tables import show
-from training.cli.curves import read
 
 REWARDS = ("own", "social", "inequity:1,0.5")
 CLIQUE = {"map_name": "clique:4", "years": 5, "sees": "position"}

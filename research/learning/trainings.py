@@ -13,7 +13,6 @@ import numpy as np
 
 import training
 from research.learning.courses import Floats, change, is_flat
-from training.cli.curves import read
 from training.run_folder import saved_iterations
 from welfare_env.writing import replaced
 
@@ -61,6 +60,12 @@ def trained(config: training.TrainConfig) -> Path:
         print(f"training {config.folder.name}, {config.iterations} iterations", file=sys.stderr, flush=True)
         training.train(config)
     return config.folder
+
+
+def read(folder: Path, metric: str) -> Floats:
+    """A logged metric: [iterations], nan where it was not logged."""
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return np.array([line.get(metric, np.nan) for line in lines])
 
 
 def points(folders: Sequence[Path], metric: str = POINTS) -> Floats:

@@ -20,9 +20,9 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs
 from agents.rl.token_press import Said
 from evaluation.measures.intervals import mean_estimate, mean_estimates
+from training.board.playing import runner_of
 from training.board.ppo import play_of
 from training.board.saving import CHECKPOINT
-from training.board.seat_gains import runner_of
 from training.board.seats import LEARNER
 from training.runs import config_of
 from welfare_env.engine import PHASE, YEAR, layout_of
@@ -56,9 +56,9 @@ def word_effects(folder: Path, games: int = 200, way: str = "drawn", seed: int =
         log2(1 + `OTHERS`).
     """
     config: Any = config_of(folder)
-    given = checkpoint.load(folder / CHECKPOINT)
-    also = {name: checkpoint.load(folder / name) for name in config.rewards}
-    played = {heard: _played(config, given, also, games, heard, way, seed) for heard in HEARD}
+    networks = {LEARNER: CHECKPOINT} | {name: name for name in config.rewards}
+    given = {name: checkpoint.load(folder / where) for name, where in networks.items()}
+    played = {heard: _played(config, given, games, heard, way, seed) for heard in HEARD}
     returns = {heard: mean for heard, (mean, _) in played.items()}
     lost = {heard: returns[HEARD[0]] - returns[heard] for heard in HEARD[1:]}
     means = {"returns": mean_estimates(returns, seed), "lost": mean_estimates(lost, seed)}
@@ -67,11 +67,11 @@ def word_effects(folder: Path, games: int = 200, way: str = "drawn", seed: int =
 
 
 def _played(
-    config: Any, given: Checkpoint, also: Mapping[str, Checkpoint], games: int, heard: str, way: str, seed: int
+    config: Any, given: Mapping[str, Checkpoint], games: int, heard: str, way: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean returns of the learning seats, and bits: two float64 [games]."""
     (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
-    runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given, also)
+    runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given)
     if heard != HEARD[0]:
         runner.games.said = Replaced(
             runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM])

@@ -22,6 +22,7 @@ from evaluation.measures.intervals import mean_estimate
 from research.learning.trainings import measured, trained
 from research.learning.word_effects import HEARD, STREAM, WAYS, word_effects
 from research.tables import DOCS, show
+from training.board.seats import LEARNER
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")
@@ -93,13 +94,12 @@ def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     """Returns, differences and bits; for trainings without words only the returns."""
     if config.press != "none":
         return word_effects(config.folder, GAMES, way)
+    from training.board.playing import play_games
     from training.board.ppo import play_of
-    from training.board.seat_gains import play_games
 
     (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the same seats as `word_effects`
-    results = play_games(
-        replace(play_of(config), num_games=GAMES, seed=stream), config.folder / "checkpoint", way != "drawn"
-    )
+    given = {LEARNER: checkpoint.load(config.folder / "checkpoint")}
+    results = play_games(replace(play_of(config), num_games=GAMES, seed=stream), given, way != "drawn")
     means = [np.mean([result.returns[power] for power in result.learners]) for result in results]
     return {"returns": {"no words": mean_estimate(means, 0).to_dict()}}
 
@@ -116,10 +116,11 @@ def study(folder: Path) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
 
 def going(config: training.TrainConfig) -> str:
     """The probability that each seat on board "pass" moves in the first Spring, after words and after silence."""
+    from training.board.playing import runner_of
     from training.board.ppo import play_of
-    from training.board.seat_gains import runner_of
 
-    runner = runner_of(replace(play_of(config), num_games=GAMES), checkpoint.load(config.folder / "checkpoint"))
+    given = {LEARNER: checkpoint.load(config.folder / "checkpoint")}
+    runner = runner_of(replace(play_of(config), num_games=GAMES), given)
     decided = np.concatenate([episode.observations.data[:-1] for episode in runner.sample()])
     first = decided[(decided[:, YEAR] == 0) & (decided[:, PHASE] == SPRING_MOVES) & (decided[:, -2] == 0)]
     inputs = runner.reader.read(first)

@@ -304,3 +304,23 @@ def test_a_bad_profile_is_told(given, error, words):
 def test_what_is_no_policy_at_all(odd):
     with pytest.raises(UnknownAgentError, match=r"give a string such as .*, or a class, a factory or an instance"):
         specs.read(odd)
+
+
+def test_a_mix_draws_one_policy_a_game_with_its_chance():
+    policy = agents.make("mix:hold=1/4,prosocial=3/4")
+    drawn = []
+    for seed in range(200):
+        policy.reset("PLAYERA", seed)
+        drawn.append(policy._drawn)
+    assert abs(sum(drawn) / len(drawn) - 0.75) < 0.15
+    policy.reset("PLAYERA", 0)
+    assert policy._drawn == drawn[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["mix:hold=1/2", "mix:hold=1/2,dove", "mix:hold=0,dove=1", "mix:hold=x", "mix:", "mix:hold=-1,dove=2",
+             "mix:hold=1/2,FairBot=1/2", "mix:(hold=1/2,dove=1/2", "mix:hold=1/2,nobody=1/2"]
+)  # fmt: skip
+def test_other_mixes_are_refused(text):
+    with pytest.raises(UnknownAgentError):
+        agents.make(text)

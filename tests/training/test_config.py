@@ -17,7 +17,6 @@ from training.cli.commands import RESPONSE, SELF_PLAY
 from training.config import file_name
 from training.errors import TrainingError
 from training.modal import ModalConfig
-from training.population.config import PopulationConfig
 from welfare_env.errors import WelfareEnvError
 
 # Checks.
@@ -64,7 +63,7 @@ def test_fields_are_checked(kind: type, wrong: list[tuple[str, object]]) -> None
     assert passed == []
 
 
-@pytest.mark.parametrize("kind", [TrainConfig, ModalConfig, PopulationConfig])
+@pytest.mark.parametrize("kind", [TrainConfig, ModalConfig])
 def test_an_unknown_field_is_answered_with_the_fields(kind: type) -> None:
     with pytest.raises(TrainingError, match=rf"'folder': not a field of {kind.__name__}: iterations, games, .*out"):
         kind(folder="x")

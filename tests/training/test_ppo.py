@@ -14,19 +14,21 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
 import agents
+import evaluation
+from evaluation.exact import exploitability
 from evaluation.exact.best_responses import best_response
 from tests.training.small import SMALL, same, weights_of
-from training.board import seat_gains
 from training.board.config import read_years
 from training.board.learner import PPOLearner
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT
 from training.board.ppo import _grown, make_config, play_of, train, years_at
 from training.board.runner import BatchedEnvRunner
 from training.board.sampling import HELD_OUT, HeldOut
-from training.board.seat_gains import gains
 from training.board.seats import Lineup, read_coalitions
 from training.board.tape import ADVANTAGES, VALUE_TARGETS
 from training.errors import TrainingError
+
+OTHERS = {"PLAYERB": "prosocial", "PLAYERC": "prosocial"}
 
 
 def config_of(folder, iterations=3, **changes):
@@ -39,41 +41,10 @@ def test_a_best_response_to_prosocial_is_found(tmp_path):
     options = {"years": 4, "lr": 5e-3, "entropy": 0.05, "games": 64, "width": 16, "coalition": "PLAYERA"}
     config = config_of(tmp_path, 60, **options)
     path = train(config)
-    found = gains(play_of(config), path, "prosocial", games=4)[0]
+    found = exploitability("clique:3", {**OTHERS, "PLAYERA": f"rl:{path}"}, 4, powers=[]).points["PLAYERA"]
     wanted = best_response("clique:3", "prosocial", "PLAYERA", years=4)
-    assert found.coalition == ("PLAYERA",)
-    assert 0.6 * wanted.gain <= found.value * 4 <= wanted.gain + 1e-6
-    assert found.low == found.value == found.high  # nothing is left to chance
-
-
-def test_a_gain_is_the_least_members_against_its_own_seats_in_games_of_their_own(monkeypatch):
-    """Members gain 2 and 1 a year; other seats have other points, with and without them."""
-    asked = []
-
-    def played(play, network):
-        asked.append(play)
-        points = np.array([10.0, 20.0, 100.0 * len(asked)])
-        for member, gain in zip(play.lineup.coalitions[0], (4, 2), strict=False):
-            points[member] += gain
-        return [SimpleNamespace(points=tuple(points + game)) for game in range(play.num_games)]
-
-    monkeypatch.setattr(seat_gains, "play_games", played)
-    play = replace(play_of(SMALL), lineup=Lineup(((1, 0), (1,)), ("prosocial",), (1.0,)))
-    found = gains(play, "any", "prosocial", games=5, seed=7)
-    assert [(gain.coalition, gain.value, gain.games) for gain in found] == [
-        (("PLAYERB", "PLAYERA"), 1.0, 5),
-        (("PLAYERB",), 2.0, 5),
-    ]
-    assert all((gain.low + gain.high) / 2 == pytest.approx(gain.value, abs=0.1) for gain in found)
-    assert [(gain.points, gain.profile_points) for gain in found] == [(10.0, 8.5), (13.0, 11.0)]
-    assert [each.lineup.coalitions for each in asked] == [((),), ((1, 0),), ((1,),)]
-    seeds = [each.seed for each in asked]
-    others = [stream_of(7, number) for number in range(8) if number != 4]
-    assert len({*seeds, *others, 7, play.seed}) == len(seeds) + len(others) + 2
-    gains(play, "any", "prosocial", games=5, seed=7)
-    gains(play, "any", "prosocial", games=5, seed=8)
-    assert seeds == [each.seed for each in asked[3:6]]
-    assert not {*seeds} & {each.seed for each in asked[6:]}
+    nice = exploitability("clique:3", "prosocial", 4, powers=[]).points["PLAYERA"]
+    assert 0.6 * wanted.gain <= found - nice <= wanted.gain + 1e-6
 
 
 def stream_of(seed, number):
@@ -194,8 +165,10 @@ def test_a_checkpoint_plays_as_it_was_trained(tmp_path, finished):
 def test_imitation_gets_to_play_like_its_model(tmp_path):
     config = config_of(tmp_path, 1, imitate="prosocial", imitate_games=300, lr=1e-9, map_name="clique:4")
     path = train(config)
-    result = gains(play_of(replace(config, games=4)), path, "prosocial", games=4)[0]
-    assert result.value == 0  # prosocial uses no chance, so its imitation earns what it earns
+    found = evaluation.exploitability(
+        "prosocial", 1, deviator=f"rl:{path}", coalitions=["PLAYERA"], map_name="clique:4", rules=config.rules
+    )
+    assert found.best_gain.gain.value == 0  # prosocial uses no chance, so its imitation earns what it earns
 
 
 def test_bad_coalitions():

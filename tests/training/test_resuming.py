@@ -17,16 +17,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import agents
 import training
 from agents.rl.checkpoint import CheckpointError
 from agents.runtime.files import parse_json
 from tests.training.small import SMALL, logged, same, stop_after, weights_of
+from training.board.config import TrainConfig
 from training.board.ppo import make_config, play_of, train
 from training.board.sampling import HeldOut
 from training.board.seats import Lineup
 from training.cli.commands import app
 from training.errors import TrainingError
 from training.modal import ModalConfig
+from welfare_env.board.loading import load_board
 
 EARLIER = Path(__file__).resolve().parents[1] / "data" / "earlier"
 REPORTED = replace(SMALL, held_out_every=1)  # the fixture `finished` is such a training
@@ -265,3 +268,22 @@ def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> N
 def test_a_folder_without_a_training_is_not_resumed(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"no training: it has no config\.json"):
         training.resume(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_network_that_sees_the_position_only_does_not_read_points(tmp_path):
+    config = TrainConfig(
+        map_name="clique:3", years=3, games=4, iterations=1, horizon=3, width=4, layers=1, out=tmp_path / "blind",
+        sees="position",
+    )  # fmt: skip
+    path = train(config)
+    network = agents.make(f"rl:{path}").network_for(load_board("clique:3"), config.rules)
+    assert not network.reads_points
+    seeing = train(replace(config, out=tmp_path / "seeing", sees="all"))
+    assert agents.make(f"rl:{seeing}").network_for(load_board("clique:3"), config.rules).reads_points
+    again = train(replace(config, out=tmp_path / "started", start=seeing))
+    assert not agents.make(f"rl:{again}").network_for(load_board("clique:3"), config.rules).reads_points
+    with pytest.raises(TrainingError, match="sees"):
+        train(replace(config, sees="all"))
+    with pytest.raises(TrainingError, match="sees"):
+        TrainConfig(sees="nothing")

@@ -1,22 +1,17 @@
 """Results of trainings as rows, with the columns that docs/results.md describes."""
 
-import csv
 import json
 import math
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import training
 from agents.runtime.results import LONGEST
 from tests.columns import columns
-from training.board.seat_gains import Gain
-from training.cli.commands import app
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
 from training.modal.trainer import train_modal
-from training.population.psro import Step
 
 
 def names(table: str) -> list[str]:
@@ -44,34 +39,6 @@ def test_logs_have_a_row_per_iteration(tmp_path: Path) -> None:
     assert rows[2]["learn/kl"] == 0.5
     with pytest.raises(TrainingError, match="no training log"):
         training.log_rows([tmp_path])
-
-
-def test_curves_as_a_table(tmp_path: Path) -> None:
-    folder = logged(tmp_path / "a", 3, [{"iteration": number, "play/return": number / 2} for number in (1, 2)])
-    arguments = ["curves", str(folder), "--out", str(tmp_path / "c.png"), "--csv", str(tmp_path / "c.csv")]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    with (tmp_path / "c.csv").open(newline="") as file:
-        assert [row["play/return"] for row in csv.DictReader(file)] == ["0.5", "1.0"]
-    refused = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path)])
-    assert refused.exit_code == 2
-    assert "folder" in refused.stderr
-
-
-def test_gains_and_steps_have_the_columns_of_the_page() -> None:
-    gain = Gain(("FRANCE", "ITALY"), 1.0, 0.5, 1.5, 4.0, 3.0, 100)
-    row = gain.row("dove", 7)
-    assert list(row) == names("best-response")
-    assert (row["coalition"], row["seed"], row["gain"]) == ("FRANCE+ITALY", 7, 1.0)
-    known = Step(0, ("dove",), {"dove": 1.0}, 2.0, 0.0, 0.1, 0.05, 2.0)
-    attack = {"gain": 1.0, "low": 0.5, "high": 1.5, "games": 20, "deviator": "random"}
-    other = Step(1, ("dove", "hold"), {"dove": 0.5, "hold": 0.5}, 2.0, 0.0, why="too large", attack=attack)
-    for step in (known, other):
-        assert list(step.row(7)) == names("population")
-        assert "\n" not in repr(step)
-    assert (other.row(7)["attack_gain"], other.row(7)["attack_games"]) == (1.0, 20)
-    assert math.isnan(known.row(7)["attack_gain"])
-    assert math.isnan(other.row(7)["gap"])
 
 
 @pytest.mark.slow

@@ -213,3 +213,15 @@ def test_opponents_can_be_profiles():
 def test_a_profile_that_does_not_fit_is_told():
     with pytest.raises(ProfileError, match="seats for 4: give 3"):
         runner_of(("2*random + 2*hold",)).sample()
+
+
+def test_each_seat_draws_its_own_policy_of_a_mix():
+    lineup = Lineup(((0,), (1,), (2,)), ("mix:hold=1/4,prosocial=3/4", "dove"), (0.5, 0.5))
+    assert lineup.players == ("hold", "prosocial", "dove")
+    seats, coalition, drawn = lineup.seats(np.random.default_rng(0), 4000, ("A", "B", "C"))
+    assert (seats[np.arange(4000), coalition] == -1).all()
+    others = np.sort(seats, axis=1)[:, 1:]
+    assert (others[drawn == 1] == 2).all()
+    mixed = others[drawn == 0]
+    assert abs((mixed == 0).mean() - 0.25) < 0.03
+    assert abs((mixed[:, 0] != mixed[:, 1]).mean() - 2 * 0.25 * 0.75) < 0.04  # one seat tells nothing of the other

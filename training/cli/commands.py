@@ -11,30 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
+import evaluation
 from agents.runtime.command_options import with_options
-from agents.runtime.files import reason, shown
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
+from evaluation.tables.game_tables import coalition_table, exploitability_table
 from modal_env.console import plain_console
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_in_one_line, training_progress
 from training.cli.modal import command as modal
 from training.cli.modal import train_with_progress as train_modal_with_progress
-from training.cli.psro import command as psro
-from training.cli.psro import show_population
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
-from training.population.config import PopulationConfig
-from training.run_folder import log_rows
 from training.runs import config_of
+from welfare_env.board.loading import load_board
 
 if TYPE_CHECKING:
+    from evaluation import ExploitabilityResult
     from training.board.ppo import Progress
-    from training.board.seat_gains import Gain
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,10 +43,9 @@ app = typer.Typer(
 )
 
 LEAGUE_SHARE = 0.2  # in self-play
+REPORT_GAMES = 20
 SELF_PLAY = TrainConfig(league_share=LEAGUE_SHARE)
 RESPONSE = TrainConfig(against=("prosocial",), iterations=150, horizon=150, games=128, epochs=3)
-
-
 OTHER_SEATS = "The policy in the other seats; if given several times, each game draws one."
 
 
@@ -91,57 +87,56 @@ def best_response(
     against: Annotated[str, typer.Option(metavar="PROFILE", help="The policy or profile to deviate from.")],
     tables: TableOptions,
     config: TrainConfig = RESPONSE,
-    report_games: Annotated[int, typer.Option(min=2, help="Games per gain in the table.")] = 100,
+    report_games: Annotated[int, typer.Option(min=1, help="Games per gain in the table.")] = REPORT_GAMES,
     as_json: Json = False,
 ) -> None:
     """A best response in Welfare Diplomacy: some seats learn against a fixed profile.
 
-    The gain over the profile, with its interval, is a lower bound on the profile's exploitability.
+    Then its gain over the profile is measured as by `welfare-env exploitability`: a lower bound on the profile's
+    exploitability.
     """
     tables.check()
     config = replace(config, against=(against,))
     if against == LEAGUE or LEARNER in config.lineup.players:
         raise TrainingError(f"against {against!r:.200}: give a policy that does not learn")
-    measured = _measure(config, _train(config), report_games)
-    tables.write([gain.row(against, config.seed) for gain in measured])
+    measured = _measured(config, _train(config), report_games)
+    tables.write(measured.rows())
     if as_json:
-        print(json.dumps([gain.to_dict() for gain in measured], indent=2))
+        print(json.dumps(measured.to_dict(), indent=2))
     else:
-        print_tables(gain_table(measured, against))
-    _warn_of_nothing(measured, config)
+        _show(measured, config)
 
 
-def _measure(config: TrainConfig, path: Path, games: int) -> list[Gain]:
-    """The gains of the trained coalitions over the config's profile, with a progress bar."""
-    play = import_module("training.board.ppo").play_of(config)
+def _measured(config: TrainConfig, path: Path, games: int) -> ExploitabilityResult:
+    """What the trained coalitions gain over the config's profile, measured with a progress bar."""
+    powers = load_board(config.map_name).powers
+    coalitions = [[powers[seat] for seat in coalition] for coalition in config.lineup.coalitions]
+    total = games * (1 if len(coalitions) == 1 else 2 + len(coalitions))
     with (
         errors_in_one_line("the training is finished and saved; the same command measures its gains"),
-        metered("measuring", 1 + len(play.lineup.coalitions), "samples of games") as meter,
+        metered("measuring", total, "games") as meter,
     ):
-        gains = import_module("training.board.seat_gains").gains
-        measured: list[Gain] = gains(play, path, config.against[0], games, seed=config.seed, on_progress=meter.advance)
-    return measured
+        return evaluation.exploitability(
+            config.against[0],
+            games,
+            selection_games=games,
+            deviator=f"rl:({path})",
+            coalitions=coalitions,
+            map_name=config.map_name,
+            rules=config.rules,
+            seed=config.seed,
+            report=meter.advance,
+        )
 
 
-def _warn_of_nothing(gains: list[Gain], config: TrainConfig) -> None:
-    """Print a warning if no coalition gains, since the training may have been too short."""
-    if max(gain.value for gain in gains) <= 0:
+def _show(measured: ExploitabilityResult, config: TrainConfig) -> None:
+    """Print what a best response gains; if nothing, a warning, since the training may have been too short."""
+    print_tables(exploitability_table([measured], [config.coalition]), coalition_table(measured))
+    if measured.best_gain.gain.value <= 0:
         more = 2 * max(config.iterations, config.horizon)
         advice = "no gain: this says little about the policy; train longer, from the beginning and in another folder: "
         advice += f"--iterations {more} --horizon {more} --out FOLDER; and with another --seed"
         plain_console(stderr=True).print(advice, soft_wrap=True)
-
-
-def gain_table(gains: list[Gain], profile: str) -> Table:
-    """Gains as a table."""
-    points = "points a year of the member that gains least, 95% interval"
-    table = Table(title=f"Gain of deviating from {profile}, most probable orders: {points}")
-    for name in ("coalition", "gain", "interval", "points", f"as {profile}", "games"):
-        table.add_column(name, justify="left" if name == "coalition" else "right")
-    for gain in gains:
-        cells = (f"{gain.value:.2f}", f"[{gain.low:.2f}, {gain.high:.2f}]", f"{gain.points:.2f}")
-        table.add_row(", ".join(gain.coalition), *cells, f"{gain.profile_points:.2f}", str(gain.games))
-    return table
 
 
 @app.command("resume")
@@ -150,9 +145,9 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of the training.")],
     iterations: Annotated[
         int | None,
-        typer.Option(help="Total iterations (of a population: steps).", show_default="the original number"),
+        typer.Option(help="Total iterations.", show_default="the original number"),
     ] = None,
-    report_games: Annotated[int, typer.Option(min=2, help="Games per gain of a best response.")] = 100,
+    report_games: Annotated[int, typer.Option(min=1, help="Games per gain of a best response.")] = REPORT_GAMES,
 ) -> None:
     """Resume or extend a training from its folder, with its original options.
 
@@ -161,14 +156,10 @@ def resume(
     config = config_of(folder, iterations)
     if isinstance(config, ModalConfig):
         print(f"policy: {train_modal_with_progress(config).spec}")
-    elif isinstance(config, PopulationConfig):
-        show_population(config)
     else:
         path = _train(config)
         if config.variant == "welfare" and config.lineup.is_fixed and len(config.against) == 1:  # a best response
-            measured = _measure(config, path, report_games)
-            print_tables(gain_table(measured, config.against[0]))
-            _warn_of_nothing(measured, config)
+            _show(_measured(config, path, report_games), config)
 
 
 def _train(config: TrainConfig) -> Path:
@@ -218,40 +209,3 @@ def export(
 
 
 app.command("modal")(modal)
-app.command("psro")(psro)
-
-
-@app.command("curves")
-@errors_in_one_line()
-@with_options
-def curves(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of trainings that differ in their seed.")],
-    tables: TableOptions,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Metrics to plot, a panel each, by their names in log.jsonl.",
-            show_default="returns of the networks in all trainings",
-        ),
-    ] = None,
-    level: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VALUE=NAME",
-            help="A named reference line in the first panel, such as '23=exact best response'.",
-            show_default="none",
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
-) -> None:
-    """Plot learning curves, with bands over seeds; --csv and --parquet write all logged metrics as a table."""
-    tables.check()
-    module = import_module("training.cli.curves")
-    levels = [module.read_level(text) for text in level or []]
-    figure = module.draw(folders, metric or module.returns(folders), levels)
-    try:
-        figure.savefig(out, dpi=130)
-    except (OSError, ValueError) as error:  # ValueError: an unknown file format
-        raise TrainingError(f"{shown(out)}: the plot cannot be written: {reason(error)}") from error
-    tables.write(log_rows(folders))
-    print(out)
