@@ -6,14 +6,12 @@ import json
 import os
 import resource
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from training import run_folder, state
-from training.cli import curves
 from training.errors import TrainingError
 from training.run_folder import STATE
 
@@ -107,13 +105,8 @@ def test_a_damaged_log(folder, line):
     (folder / "log.jsonl").write_bytes((line + "\n").encode("utf-8", "surrogatepass"))
     with pytest.raises(TrainingError, match=r"log\.jsonl"):
         run_folder.read_log(folder, 1)
-    with pytest.raises(TrainingError, match=r"no training log|no metric"):
-        curves.read(folder, "gain")
-
-
-def test_odd_values_in_a_log_are_drawn_as_gaps(folder):
-    (folder / "log.jsonl").write_text('{"gain": 1}\n{"gain": null}\n{"gain": ' + "9" * 400 + '}\n{"gain": "x"}\n')
-    assert np.array_equal(curves.read(folder, "gain"), [1, np.nan, np.nan, np.nan], equal_nan=True)
+    with pytest.raises(TrainingError, match="no training"):
+        run_folder.log_rows([folder])
 
 
 def test_what_cannot_be_written_leaves_what_was_there(folder):
