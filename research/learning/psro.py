@@ -28,8 +28,9 @@ from evaluation.measures.choice import choose
 from evaluation.measures.gains import coalition_gain
 from evaluation.measures.symmetric_game import SymmetricGame
 from evaluation.play.setting import Setting
+from research.learning.courses import Floats
 from research.learning.curves import draw_payoffs
-from research.learning.trainings import Floats, measured, trained
+from research.learning.trainings import measured, trained
 from training.board.playing import play_games
 from training.board.runner import Play
 from training.board.seats import Lineup
