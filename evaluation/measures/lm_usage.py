@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.lm.player.ledger import EMPTY_NOTE
-from agents.lm.player.transcript import without_texts as bare_reply
+from agents.lm.player.ledger import without_texts as bare_reply
 
 if TYPE_CHECKING:
     from agents.lm.models import Usage

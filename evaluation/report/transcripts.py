@@ -15,7 +15,7 @@ from typing import Any
 from agents.lm.errors import ModelError
 from agents.lm.models.cache import read_outcome
 from agents.lm.models.protocol import Reply
-from agents.lm.player.transcript import KeptQuestion, questions
+from agents.lm.player.ledger import KeptQuestion, questions
 from agents.lm.reading.fields import is_cut_off, read_fields, texts_of
 from agents.lm.reading.issues import without_surrogates
 from agents.lm.reading.obeying import obeys

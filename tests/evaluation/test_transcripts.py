@@ -16,8 +16,8 @@ from agents.lm.errors import ModelError
 from agents.lm.models import Reply, Request, ScriptedModel
 from agents.lm.models.protocol import Usage
 from agents.lm.models.shared_models import SharedModels
-from agents.lm.player import transcript as transcript_module
-from agents.lm.player.transcript import questions
+from agents.lm.player import ledger as transcript_module
+from agents.lm.player.ledger import questions
 from agents.lm.stub.replies import stub_reply
 from evaluation import EvaluationError, GameStore
 from evaluation.cli.commands import app

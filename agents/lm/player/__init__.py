@@ -1,4 +1,4 @@
 """The language-model player: `policy` is the policy, `settings` its options, `programs` the same for `modal_env`.
 
-`ledger` counts its calls, and `transcript` records them.
+`ledger` counts and records its calls.
 """

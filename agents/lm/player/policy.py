@@ -33,7 +33,6 @@ from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
     from agents.asking import Asking
-    from welfare_env.game.history import PhaseRecord
     from welfare_env.game.view import View
 
 _SAMPLING = ("temperature", "top_p")
@@ -143,26 +142,19 @@ class LMPolicy(AskingPolicy):
             turn.orders[:] = orders
         self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.issues, turn.is_valid)
         self.ledger.refused[view.phase] = turn.refused_orders
-        self._keep(view, turn)
-        return turn
-
-    def _keep(self, view: View, turn: Parsed) -> None:
-        """Stores the player's journal for later phases, and its reply for later rounds."""
         if turn.journal:
             self.ledger.journal[view.phase] = turn.journal[:LONGEST_JOURNAL]
         self._drafts.append(Draft(view.message_round, turn.reasoning, tuple(turn.orders)))
-
-    def _journal_before(self, view: View) -> dict[str, str]:
-        return {phase: text for phase, text in self.ledger.journal.items() if phase != view.phase}
+        return turn
 
     def question(self, view: View) -> Request:
         """The request to the model for a view."""
         style, contents = self.style, self.style.contents(view)
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
-        own = (self.ledger.summaries, contents, self._journal_before(view), drafts)
-        prompt = build(view, *own, self.seed, self._is_rolling)
+        journal = {phase: text for phase, text in self.ledger.journal.items() if phase != view.phase}
+        prompt = build(view, self.ledger.summaries, contents, journal, drafts, self.seed, style.summaries == "rolling")
         schema = None if style.schema == "none" else reply_schema(view, contents, SCHEMAS[style.schema], self.seed)
-        return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
+        return style.request(prompt, self.agent, self.seed, schema)
 
     def _remember(self, view: View) -> Asking[None]:
         """Summarizes the messages of earlier phases, each once."""
@@ -170,22 +162,15 @@ class LMPolicy(AskingPolicy):
         if self.summariser is None or not view.rules.has_press or Ablation.NO_SUMMARIES in style.ablation:
             return
         for record in view.history:
-            if record.phase not in self._noted and record.messages:
-                self._noted.add(record.phase)
-                yield from self._summarise(self.summariser, record, about(view, style.contents(view)))
-
-    @property
-    def _is_rolling(self) -> bool:
-        return self.style.summaries == "rolling"
-
-    def _summarise(self, summariser: Model, record: PhaseRecord, game: str) -> Asking[None]:
-        last = next(reversed(self.ledger.summaries.values()), "")
-        prompt = summarise(record, self.agent, game, last if self._is_rolling else None)
-        most = self.style.note_tokens or self.style.max_tokens
-        request = self.style.request(prompt, self.agent, self.seed, None, most)
-        reply = yield from self.ledger.ask(summariser, request, {"kind": "summary", "phase": record.phase})
-        if not isinstance(reply, ModelError):
-            self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
+            if record.phase in self._noted or not record.messages:
+                continue
+            self._noted.add(record.phase)
+            last = next(reversed(self.ledger.summaries.values()), "") if style.summaries == "rolling" else None
+            prompt = summarise(record, self.agent, about(view, style.contents(view)), last)
+            request = style.request(prompt, self.agent, self.seed, max_tokens=style.note_tokens)
+            reply = yield from self.ledger.ask(self.summariser, request, {"kind": "summary", "phase": record.phase})
+            if not isinstance(reply, ModelError):
+                self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
 
 
 def is_asked(view: View) -> bool:
@@ -246,42 +231,23 @@ def make_player(
         CacheError: a file of cached replies cannot be read.
     """
     source = default_models() if models is None else models
-    chosen: dict[str, Any] = {
-        key: None if key in _SAMPLING and value == "none" else value for key, value in options.items()
-    }
-    settings = {key: value for key, value in chosen.items() if key not in _STYLE}
-    own: dict[str, Any] = {key: value for key, value in chosen.items() if key in _STYLE}
+    options = {key: None if key in _SAMPLING and value == "none" else value for key, value in options.items()}
+    settings = {key: value for key, value in options.items() if key not in _STYLE}
+    own: dict[str, Any] = {key: value for key, value in options.items() if key in _STYLE}
     own["flavour"] = None if flavour is None else Flavour(flavour)
     own["ablation"] = NOTHING if ablate is None else parse_parts(Ablation, ablate)
     own["addition"] = PLAIN if add is None else parse_parts(Addition, add)
-    summariser_name = name if summariser == "self" else summariser
-    is_same_provider = summariser_name.partition("/")[0] == name.partition("/")[0]
-    summariser_settings = settings if is_same_provider else {}
-    if summariser_name not in (name, "none") and "max_tokens" not in own:
-        own.setdefault("note_tokens", _usual_tokens(summariser_name, summariser_settings))
+    other = name if summariser == "self" else summariser
+    other_settings = settings if other.partition("/")[0] == name.partition("/")[0] else {}
+    if other not in (name, "none") and "max_tokens" not in own:
+        own.setdefault("note_tokens", _usual_tokens(other, other_settings))
     own.setdefault("max_tokens", _usual_tokens(name, settings))
-    _check_thinking("max_tokens", own, settings)
-    _check_thinking("note_tokens", own, summariser_settings)
+    for key, thinking in (("max_tokens", settings.get("thinking")), ("note_tokens", other_settings.get("thinking"))):
+        if thinking is not None and own.get(key, thinking + 1) <= thinking:
+            raise ConfigError(f"{key} {own[key]}: thinking counts in it: give more than thinking={thinking}")
     model = source.get(name, **settings)
-    summariser_model = None if summariser_name == "none" else source.get(summariser_name, **summariser_settings)
-    return LMPolicy(model, Style(**own), summariser_model)
+    return LMPolicy(model, Style(**own), None if other == "none" else source.get(other, **other_settings))
 
 
 def _usual_tokens(name: str, settings: Mapping[str, Any]) -> int:
     return usual_tokens(name, settings.get("effort"), settings.get("thinking"))
-
-
-def _check_thinking(name: str, own: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Checks that there is room for a reply after the thinking.
-
-    Args:
-        name: the option that limits the reply.
-        own: the player's options.
-        settings: the settings of the model that writes the reply.
-
-    Raises:
-        ConfigError: there is no room.
-    """
-    thinking = settings.get("thinking")
-    if thinking is not None and own.get(name, thinking + 1) <= thinking:
-        raise ConfigError(f"{name} {own[name]}: thinking counts in it: give more than thinking={thinking}")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.lm.errors import ModelError
-from agents.lm.models.protocol import Block, Model, Request
+from agents.lm.models.protocol import Block, Model
 from agents.lm.player.ledger import Ledger
 from agents.lm.player.settings import Style
 from agents.lm.prompts.building import Prompt
@@ -172,22 +172,21 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
 
     Args:
         text: the reply.
-        setting: the setting of the game.
+        setting: the setting of the game, in whose form the program can be written.
         is_cut: whether the reply is known to be cut off, e.g. by `max_tokens`.
     """
     fields = read_fields(text, ("reasoning", "program"), is_cut)
     issues, written = fields.issues, joined_texts(fields.values.get("program"), whole=True).strip()
     program = None
-    try:
-        if written:
-            program = find(written, {agent.name: agent for agent in setting.agents})
-            setting.mode().actions(program)
-    except ModalError as error:
-        program = None
-        issues.append(ParseIssue.of("program", written, str(error)))
-    else:
-        if program is None and fields.values:
-            issues.append(ParseIssue.of("program", text, "there is none"))
+    if written:
+        try:
+            found = find(written, {agent.name: agent for agent in setting.agents})
+            _actions(setting, found)
+            program = found
+        except ModalError as error:
+            issues.append(ParseIssue.of("program", written, str(error)))
+    elif fields.values:
+        issues.append(ParseIssue.of("program", text, "there is none"))
     return ProgramReply(joined_texts(fields.values.get("reasoning")), program, issues)
 
 
@@ -210,31 +209,25 @@ class ProgramWriter(RoundWriter):
     def asking(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Asking[Any]:
         """The next action that writes this round's program."""
         if self.begins_round(observation, info):
-            self._actions = yield from self._written(info)
+            self._actions = _actions(info["setting"], (yield from self._written(info)))
         return self.next_action(observation)
 
-    def _written(self, info: Mapping[str, Any]) -> Asking[tuple[Any, ...]]:
-        """The actions that write the model's program, or else the fallback."""
+    def _written(self, info: Mapping[str, Any]) -> Asking[Agent]:
+        """The model's program; if there is none, DefectBot, or the first agent of a library that lacks it."""
         setting: Setting = info["setting"]
+        is_open = setting.actions != "library" or DefectBot in setting.agents
+        fallback = DefectBot if is_open else setting.agents[0]
         where = {"round": len(info["history"]) + 1}
-        reply = yield from self.ledger.ask(self.model, self._request(info), {"kind": "program"} | where)
+        schema = None if self.style.schema == "none" else program_schema(setting)
+        request = self.style.request(program_prompt(self.agent, info), self.agent, self.seed, schema)
+        reply = yield from self.ledger.ask(self.model, request, {"kind": "program"} | where)
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
-            return _actions(setting, _fallback(setting))
-        reasoning, program, issues = read_program(reply.text, setting, is_cut_off(reply.finish))
-        try:
-            actions = _actions(setting, _fallback(setting) if program is None else program)
-        except ModalError as error:
-            actions = _actions(setting, _fallback(setting))
-            issues.append(ParseIssue("program", str(error)))
-        is_valid = is_in_form(issues) and not any(issue.kind == "program" for issue in issues)
-        self.ledger.note_turn(where | {"finish": reply.finish}, reasoning, issues, is_valid)
-        return actions
-
-    def _request(self, info: Mapping[str, Any]) -> Request:
-        prompt = program_prompt(self.agent, info)
-        schema = None if self.style.schema == "none" else program_schema(info["setting"])
-        return self.style.request(prompt, self.agent, self.seed, schema, self.style.max_tokens)
+            return fallback
+        read = read_program(reply.text, setting, is_cut_off(reply.finish))
+        is_valid = is_in_form(read.issues) and not any(issue.kind == "program" for issue in read.issues)
+        self.ledger.note_turn(where | {"finish": reply.finish}, read.reasoning, read.issues, is_valid)
+        return read.program or fallback
 
 
 def _actions(setting: Setting, program: Agent) -> tuple[Any, ...]:
@@ -248,9 +241,3 @@ def _actions(setting: Setting, program: Agent) -> tuple[Any, ...]:
     if setting.actions == "formula":
         mode.take(ContestTurn(), actions[0])
     return actions
-
-
-def _fallback(setting: Setting) -> Agent:
-    """DefectBot, or the first agent of the library if it lacks DefectBot."""
-    is_open = setting.actions != "library" or DefectBot in setting.agents
-    return DefectBot if is_open else setting.agents[0]

@@ -61,8 +61,8 @@ class Style:
             raise ConfigError(f"summaries {self.summaries!r:.80}: give one of {', '.join(SUMMARIES)}")
         if self.schema not in SCHEMAS:
             raise ConfigError(f"schema {self.schema!r:.80}: give one of {', '.join(SCHEMAS)}")
-        for most in (self.max_tokens, self.max_tokens if self.note_tokens is None else self.note_tokens):
-            self.request(Prompt((), _QUESTION), "", 0, None, most)  # checks the numbers
+        for most in (None, self.note_tokens):
+            self.request(Prompt((), _QUESTION), "", 0, max_tokens=most)  # checks the numbers
 
     def flavour_of(self, view: View) -> Flavour:
         """The flavour in this game."""
@@ -77,14 +77,19 @@ class Style:
         return Contents(self.flavour_of(view), self.ablation, self.addition, self.schema == "form")
 
     def request(
-        self, prompt: Prompt, player: str, seed: int, schema: Mapping[str, Any] | None, max_tokens: int
+        self,
+        prompt: Prompt,
+        player: str,
+        seed: int,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
     ) -> Request:
-        """A request of the player. The seed of the game is the sample number."""
+        """A request of the player. The seed of the game is the sample number; None is the usual limit of a reply."""
         return Request(
             prompt.system,
             prompt.user,
             schema,
-            max_tokens=max_tokens,
+            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
             temperature=self.temperature,
             top_p=self.top_p,
             sample=seed,
