@@ -12,7 +12,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
-from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.gains import COALITIONS
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.messages.analysis import MessageAnalysis, analyze_messages

@@ -18,7 +18,7 @@ from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
-from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.gains import COALITIONS
 from evaluation.measures.lm_usage import spent
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting

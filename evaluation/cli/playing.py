@@ -39,7 +39,7 @@ from evaluation.experiments.cross_play import MAX_TYPES, run_cross_play
 from evaluation.experiments.exploitability import run_exploitability
 from evaluation.experiments.red_team import BUDGETS, RedTeamResult, run_red_team
 from evaluation.experiments.self_play import SelfPlayResult, run_self_play
-from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.gains import COALITIONS
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.runner import Runner

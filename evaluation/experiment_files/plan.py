@@ -17,7 +17,7 @@ from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.published import TABLES
 from evaluation.experiments.red_team import BUDGETS
 from evaluation.measures import costs
-from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.gains import COALITIONS
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean

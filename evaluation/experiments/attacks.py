@@ -24,8 +24,7 @@ from evaluation.experiments.exploitability_result import (
 )
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.experiments.stopping import further_games
-from evaluation.measures.choice import FINALISTS, Selection, choose, rounds
-from evaluation.measures.gains import coalition_gain, member_gains
+from evaluation.measures.gains import FINALISTS, Selection, choose, coalition_gain, member_gains, rounds
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year

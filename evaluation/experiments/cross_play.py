@@ -19,8 +19,7 @@ from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows, same_columns
-from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
-from evaluation.measures.symmetric_game import Counts, SymmetricGame
+from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame
 from evaluation.options import takes_options
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import Record
@@ -164,14 +163,14 @@ class CrossPlayResult(PlayedResult):
 
     @property
     def games_a_sample(self) -> int:
-        """Games per sample of `sampled_game`: a full rotation of the seats if there are five or more rotations, else 1.
+        """Games per sample of `empirical_game`: a rotation of the seats if there are five or more rotations, else 1.
 
         With rotations as samples, differences between seats do not widen the intervals.
         """
         return self.rotation if self.games >= LEAST_ROTATIONS * self.rotation else 1
 
     @cached_property
-    def sampled_game(self) -> SampledGame:
+    def empirical_game(self) -> SymmetricGame:
         """The symmetric game in which each player chooses a policy, with the payoffs of each sample.
 
         Payoffs of mixes that were not played are fitted (`SymmetricGame.of`).
@@ -181,32 +180,27 @@ class CrossPlayResult(PlayedResult):
             {counts: self._row(mix, slice(start, start + size)) for counts, mix in self.mixes.items()}
             for start in range(0, self.games, size)
         ]
-        return SampledGame.of(self.policies, samples, self.seed)
-
-    @property
-    def empirical_game(self) -> SymmetricGame:
-        """The symmetric game in which each player chooses a policy, with mean payoffs."""
-        return self.sampled_game.game
+        return SymmetricGame.of(self.policies, samples, self.seed)
 
     @property
     def is_fitted(self) -> bool:
         """Whether some payoffs of the empirical game were fitted, not measured."""
-        return self.empirical_game.fitted is not None
+        return bool(self.empirical_game.fitted.any())
 
     @property
-    def equilibria(self) -> tuple[SampledEquilibrium, ...]:
+    def equilibria(self) -> tuple[Equilibrium, ...]:
         """Symmetric Nash equilibria of the empirical game."""
-        return self.sampled_game.equilibria
+        return self.empirical_game.equilibria
 
     @property
     def gains(self) -> tuple[dict[str, Estimate], ...]:
         """For each equilibrium: policy -> gain of one player who deviates to it, with its interval."""
-        return tuple(equilibrium.gain_estimates for equilibrium in self.equilibria)
+        return tuple(equilibrium.gains for equilibrium in self.equilibria)
 
     @property
     def invasion(self) -> dict[tuple[str, str], Estimate]:
-        """(resident, mutant) -> payoff of a single mutant among residents minus that of a resident (`SampledGame`)."""
-        return self.sampled_game.invasion
+        """(resident, mutant) -> payoff of a single mutant among residents minus that of a resident."""
+        return self.empirical_game.invasion
 
     @cached_property
     def self_play_welfare(self) -> dict[str, Estimate]:

@@ -18,9 +18,15 @@ from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_games, check_seed
 from evaluation.experiments.attacks import SELECTION_GAMES
-from evaluation.measures.choice import choose
-from evaluation.measures.coalitions import all_coalitions, choose_coalitions
-from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
+from evaluation.measures.gains import (
+    CoalitionGain,
+    all_coalitions,
+    choose,
+    choose_coalitions,
+    coalition_gain,
+    exploitability_of,
+    member_gains,
+)
 from evaluation.measures.intervals import Coalition, Estimate, Floats
 from evaluation.play.game_spec import game_seed, selection_seed
 from evaluation.play.runner import Report, Runner

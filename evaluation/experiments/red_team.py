@@ -134,10 +134,10 @@ def red_team(
     "campaign"). Attacks by coalitions (of some powers, never all): the deviators and some of the raids, with each
     member on its own; and pacts and plans, with one policy for all members (`agents` "pact", "campaign").
 
-    Attacks are selected by successive halving (`evaluation.measures.choice`) on games with separate seeds. Then the
-    chosen attack, its close contenders and the best attack of each kind and size play `games` fresh games. The value
-    is a lower bound on the policy's exploitability. Best responses by reinforcement learning or search find more: train
-    one (`welfare-env train best-response --against SPEC`) or use a planner ("plan:budget=20"), and pass it as
+    Attacks are selected by successive halving (`evaluation.measures.gains.choose`) on games with separate seeds. Then
+    the chosen attack, its close contenders and the best attack of each kind and size play `games` fresh games. The
+    value is a lower bound on the policy's exploitability. Best responses by reinforcement learning or search find more:
+    train one (`welfare-env train best-response --against SPEC`) or use a planner ("plan:budget=20"), and pass it as
     `trained`.
 
     Args:

@@ -1,7 +1,7 @@
 """The cost of an attack by one or more powers to the others: welfare inside and outside, inequality, curves by year.
 
 Compares self-play of a profile with games in which a coalition deviates from it, on the same seeds. For what several
-powers gain beyond each alone see `evaluation.measures.surplus`.
+powers gain beyond each alone see `evaluation.measures.gains.Surplus`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimate
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
 
+MEASURES = ("inside", "outside", "price", "waste", "gini", "prosocial_share")
 BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
 
 
@@ -69,9 +70,6 @@ class Costs(Printable):
         return dict(plain(vars(self)))
 
 
-MEASURES = ("inside", "outside", "price", "waste", "gini", "prosocial_share")
-
-
 def costs(
     board: Board, coalition: Collection[str], baseline: Sequence[GameMeasures], games: Sequence[GameMeasures], seed: int
 ) -> Costs:
@@ -86,24 +84,27 @@ def costs(
     others = [power for power in board.powers if power not in coalition]
     level = prosocial_level(board)
     pairs = list(zip(baseline, games, strict=True))
-
-    def over_games(values: Sequence[float], within: tuple[float, float] | None = None) -> Estimate:
-        return mean_estimate(values, seed, within=within)
-
-    def total(game: GameMeasures) -> float:
-        return math.fsum(game.welfare_per_year.values())
-
+    means = {
+        "inside": [_mean(game, members) for game in games],
+        "outside": [_mean(game, others) for game in games],
+        "price": [_mean(before, others) - _mean(game, others) for before, game in pairs],
+        "waste": [_total(before) - _total(game) for before, game in pairs],
+    }
+    positive = {
+        "gini": [gini(list(game.welfare_per_year.values())) for game in games],
+        "prosocial_share": [game.root_nash_welfare / level for game in games],
+    }
     return Costs(
-        inside=over_games([_mean(game, members) for game in games]),
-        outside=over_games([_mean(game, others) for game in games]),
-        price=over_games([_mean(before, others) - _mean(game, others) for before, game in pairs]),
-        waste=over_games([total(before) - total(game) for before, game in pairs]),
-        gini=over_games([gini(list(game.welfare_per_year.values())) for game in games], (0, math.inf)),
-        prosocial_share=over_games([game.root_nash_welfare / level for game in games], (0, math.inf)),
+        **mean_estimates(means, seed),
+        **{name: mean_estimate(values, seed, within=(0, math.inf)) for name, values in positive.items()},
         gain_by_year=_by_year([_gains(before, game, members) for before, game in pairs], seed),
         members_units_by_year=_by_year([_units(game, members) for game in games], seed),
         others_units_by_year=_by_year([_units(game, others) for game in games], seed),
     )
+
+
+def _total(game: GameMeasures) -> float:
+    return math.fsum(game.welfare_per_year.values())
 
 
 def _mean(game: GameMeasures, powers: Sequence[str]) -> float:
@@ -111,9 +112,10 @@ def _mean(game: GameMeasures, powers: Sequence[str]) -> float:
 
 
 def _units(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
-    curves = [game.power_curves[power] for power in powers]
+    """Year -> mean units of these powers."""
+    curves = [game.power_curves[power].units for power in powers]
     return {
-        year: math.fsum(curve.units[place] for curve in curves) / len(curves) if curves else math.nan
+        year: math.fsum(curve[place] for curve in curves) / len(curves) if curves else math.nan
         for place, year in enumerate(game.yearly_curves.years)
     }
 

@@ -83,8 +83,8 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
     )
     for equilibrium in result.equilibria:
         stable = "fitted" if equilibrium.is_stable is None else "yes" if equilibrium.is_stable else "no"
-        best = _next_best(equilibrium.mix, equilibrium.gain_estimates)
-        rival = ("-", "-") if best is None else (best, cell(equilibrium.gain_estimates[best]))
+        best = _next_best(equilibrium.mix, equilibrium.gains)
+        rival = ("-", "-") if best is None else (best, cell(equilibrium.gains[best]))
         held = "-" if math.isnan(equilibrium.held) else f"{equilibrium.held:.0%}"
         paid = f"{equilibrium.payoff:.2f}"
         add_row(table, written_shares(equilibrium.shares), paid, *rival, stable, held)

@@ -14,9 +14,8 @@ from rich.text import Text
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.measures.gains import CoalitionGain
+from evaluation.measures.gains import CoalitionGain, Surplus
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.measures.surplus import Surplus
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 from welfare_env import Rules

@@ -12,9 +12,9 @@ from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.costs import MEASURES, Costs
+from evaluation.measures.gains import Surplus
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures
-from evaluation.measures.surplus import Surplus
 from evaluation.tables.cross_play_tables import equilibrium_table, player_table
 from evaluation.tables.game_tables import (
     add_row,

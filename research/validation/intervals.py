@@ -8,7 +8,7 @@ with dumbbot in France; five years, no press); the mean of all these games is th
 `mean_estimate` and `share_estimate` are compared with the expanded percentile interval (Hesterberg, 2015), a common
 bootstrap. Widths are relative to Student's interval.
 
-The best of several attacks is chosen by `evaluation.measures.choice` and its gain measured on fresh games. Attacks are
+The best of several attacks is chosen by `evaluation.measures.gains.choose`, its gain measured on fresh games. They are
 equally good, or their true gains have a standard deviation of a half; half of the variance between games is common to
 all attacks, as in games paired with the same self-play. "Stopped" continues from ten games until the interval has the
 target width, as `precision=` does. Both use a quarter of the repetitions.
@@ -27,10 +27,20 @@ from scipy.special import ndtr, stdtrit
 
 import evaluation
 from evaluation.experiments.stopping import FIRST_LOOK, further_games
-from evaluation.measures import mean_bounds
-from evaluation.measures.choice import choose, rounds
-from evaluation.measures.intervals import CONFIDENCE, FEWEST_GAMES, Estimate, Floats, mean_estimate
-from evaluation.measures.mean_bounds import UNBOUNDED, Bounds, alike, weighted_bounds
+from evaluation.measures import intervals
+from evaluation.measures.gains import choose, rounds
+from evaluation.measures.intervals import (
+    CONFIDENCE,
+    FEWEST_GAMES,
+    UNBOUNDED,
+    Bounds,
+    Estimate,
+    Floats,
+    alike,
+    mean_bounds,
+    mean_estimate,
+    weighted_bounds,
+)
 from research.games import track
 from research.tables import Folder, show
 from welfare_env import Rules
@@ -174,7 +184,7 @@ def percentile(parts: Floats, wholes: Floats, rng: np.random.Generator) -> Bound
     """The expanded percentile interval of sum(parts) / sum(wholes)."""
     games = parts.shape[1]
     tail = float(ndtr(-math.sqrt(games / (games - 1)) * stdtrit(games - 1, (1 + CONFIDENCE) / 2)))
-    counts = rng.multinomial(games, np.full(games, 1 / games), mean_bounds.RESAMPLES).astype(float).T
+    counts = rng.multinomial(games, np.full(games, 1 / games), intervals.RESAMPLES).astype(float).T
     low, high = np.quantile(parts @ counts / (wholes @ counts), [tail, 1 - tail], axis=1)
     return Bounds(low, high)
 
@@ -207,7 +217,7 @@ def mean_coverage(
     """Coverage of our interval, the percentile interval, and Student's."""
     samples = population.draw(rng, (repetitions, games))
     wholes = np.ones_like(samples)
-    ours = in_batches(lambda some: mean_bounds.mean_bounds(some, population.within, CONFIDENCE, rng), samples)
+    ours = in_batches(lambda some: mean_bounds(some, population.within, CONFIDENCE, rng), samples)
     usual = in_batches(lambda some, whole: percentile(some, whole, rng), samples, wholes)
     varied = student(samples[~alike(samples)])
     return (
@@ -259,7 +269,7 @@ def choice_results(attacks: int, games: int, spread: float, repetitions: int, rn
         errors.append(fresh.mean())
         luck.append(choice.means[choice.best] - truth[choice.best])
         behind.append(truth.max() - truth[choice.best])
-    held = coverage(mean_bounds.mean_bounds(np.array(bounds), UNBOUNDED, CONFIDENCE, rng), 0)
+    held = coverage(mean_bounds(np.array(bounds), UNBOUNDED, CONFIDENCE, rng), 0)
     return Chosen(held, *(float(np.mean(each)) for each in (errors, luck, behind)))
 
 
@@ -338,7 +348,7 @@ def main(
     """Print coverage and width (relative to Student's interval); in brackets coverage of percentile intervals."""
     if quick:
         repetitions, resamples, pool = 200, 400, 10
-    mean_bounds.RESAMPLES = resamples
+    intervals.RESAMPLES = resamples
     populations: list[Population | SharePopulation] = [*played(pool), *made(), *made_shares()]
     lines = enumerate(track(populations, "measuring"))
     rows = [coverage_row(each, line, GAMES, repetitions, seed) for line, each in lines]

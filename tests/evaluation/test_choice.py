@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from evaluation.measures.choice import FINALISTS, Selection, choose, rounds
+from evaluation.measures.gains import FINALISTS, Selection, choose, rounds
 
 
 class Noisy:

@@ -75,10 +75,9 @@ def test_who_loses_may_keep_to_the_profile() -> None:
 @pytest.mark.parametrize(
     ("baseline", "deviating", "coalition", "words"),
     [
-        ({"A": [1.0]}, {}, (), "one or more members"),
-        ({"A": [1.0]}, {"B": [1.0]}, ("B",), "self-play: no points of"),
-        ({"A": [1.0, 2.0], "B": [1.0]}, {"A": [1.0], "B": [1.0]}, ("A", "B"), "for the same games"),
-        ({"A": ["x"]}, {"A": [1.0]}, ("A",), "points must be numbers"),
+        ({"A": [1.0, 2.0], "B": [1.0]}, {"A": [1.0], "B": [1.0]}, ("A", "B"), "one number per game"),
+        ({"A": ["x"]}, {"A": [1.0]}, ("A",), "one number per game"),
+        ({"A": [1.0]}, {"A": [math.nan]}, ("A",), "finite"),
         ({"A": [1.0, 2.0]}, {"A": [1.0]}, ("A",), "1 games, but 2 of self-play"),
     ],
 )

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import evaluation
 from evaluation.exact import best_response
 from evaluation.experiment_files.loading import ExperimentError, read_experiment
-from evaluation.measures.symmetric_game import GameTableError, SymmetricGame
 from evaluation.messages.analysis import analyze_messages
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.errors import RecordError
@@ -132,15 +131,3 @@ def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
 def test_deviators_that_are_no_list(powers: Any) -> None:
     with pytest.raises(evaluation.EvaluationError, match="powers="):
         best_response("clique:3", "punisher:t=1", powers, years=1)
-
-
-def test_payoffs_of_any_size() -> None:
-    table = np.random.default_rng(0).normal(size=(3, 2))
-    usual = SymmetricGame(("a", "b"), 3, table)
-    for factor in (1e-90, 1e6, 1e90):
-        game = SymmetricGame(("a", "b"), 3, table * factor)
-        assert [each.mix["a"] for each in game.equilibria] == pytest.approx(
-            [each.mix["a"] for each in usual.equilibria]
-        )
-    with pytest.raises(GameTableError, match="exceeds"):
-        SymmetricGame(("a", "b"), 3, table * 1e300)

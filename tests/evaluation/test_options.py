@@ -116,9 +116,3 @@ def test_odd_samples(values: Any) -> None:
         mean_estimate(values, 0)
     with pytest.raises(SampleError):
         coalition_gain({"A": [1.0, 2.0]}, {"A": values}, ("A",), 0)
-
-
-@pytest.mark.parametrize("rng", ["x", -1, 1.5, object()])
-def test_odd_generators(rng: Any) -> None:
-    with pytest.raises(SampleError, match="rng"):
-        mean_estimate([1.0, 2.0], rng)

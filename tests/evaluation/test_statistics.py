@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.measures import mean_bounds
+from evaluation.measures import intervals
 from evaluation.measures.intervals import (
+    UNBOUNDED,
     Estimate,
     SampleError,
     mean_estimate,
@@ -35,8 +36,8 @@ class TestEstimate:
 
 
 MADE = {
-    "normal": (lambda rng, shape: rng.normal(3, 1, shape), 3, None, 5, 0.93),
-    "p = 0.5": (lambda rng, shape: (rng.random(shape) < 0.5) * 1.0, 0.5, None, 5, 0.93),
+    "normal": (lambda rng, shape: rng.normal(3, 1, shape), 3, UNBOUNDED, 5, 0.93),
+    "p = 0.5": (lambda rng, shape: (rng.random(shape) < 0.5) * 1.0, 0.5, UNBOUNDED, 5, 0.93),
     "an eighth of games without welfare": (
         lambda rng, shape: np.where(rng.random(shape) < 0.13, 0, np.minimum(rng.normal(3, 0.5, shape), 34 / 7)),
         0.87 * 3,
@@ -44,7 +45,7 @@ MADE = {
         5,
         0.93,
     ),
-    "lognormal": (lambda rng, shape: rng.lognormal(0, 1, shape), math.exp(0.5), None, 10, 0.90),
+    "lognormal": (lambda rng, shape: rng.lognormal(0, 1, shape), math.exp(0.5), UNBOUNDED, 10, 0.90),
     "rare": (lambda rng, shape: (rng.random(shape) < 0.1) * 1.0, 0.1, (0, 1), 10, 0.95),
 }
 """Games drawn, their mean, the rules' bounds, the fewest games, and the coverage from there on."""
@@ -58,11 +59,11 @@ class TestMean:
     @pytest.mark.parametrize("made", MADE)
     def test_covers_the_true_mean(self, made: str, monkeypatch: pytest.MonkeyPatch) -> None:
         draw, mean, within, fewest, share = MADE[made]
-        monkeypatch.setattr(mean_bounds, "RESAMPLES", 500)
+        monkeypatch.setattr(intervals, "RESAMPLES", 500)
         for games in (fewest, 20):
             rng = np.random.default_rng(games)
             samples = draw(rng, (2000, games))
-            low, high = mean_bounds.mean_bounds(samples, within or mean_bounds.UNBOUNDED, 0.95, rng)
+            low, high = intervals.mean_bounds(samples, within, 0.95, rng)
             covered = (low <= mean) & (mean <= high) | np.isnan(low)
             assert covered.mean() > share - 0.01
 
@@ -118,7 +119,7 @@ class TestMean:
         samples = {"a": [1.0, 2, 4, 7, 5], "b": [0.1, 0.2], "c": [3, 3, 5, 4, 4], "d": range(8)}
         together = mean_estimates(samples, 5, within=(0, 8))
         assert list(together) == list(samples)
-        monkeypatch.setattr(mean_bounds, "_CHUNK_VALUES", 7000)
+        monkeypatch.setattr(intervals, "BLOCK", 1000)
         single = {key: mean_estimate(games, 5, within=(0, 8)) for key, games in samples.items()}
         assert repr(together) == repr(single)
         assert mean_estimates({}, 5) == {}
@@ -126,12 +127,14 @@ class TestMean:
     @pytest.mark.slow
     @given(games=st.lists(st.integers(0, 60).map(lambda points: points / 10), min_size=5, max_size=8))
     def test_bounds_move_with_the_games(self, games: list[float]) -> None:
-        for within in (None, (0, 6)):
+        for within in (UNBOUNDED, (0, 6)):
             estimate = mean_estimate(games, 0, within=within)
-            moved = mean_estimate([10 + 3 * points for points in games], 0, within=within and (10, 28))
+            moved = mean_estimate(
+                [10 + 3 * points for points in games], 0, within=(10 + 3 * within[0], 10 + 3 * within[1])
+            )
             assert moved.value == pytest.approx(10 + 3 * estimate.value)
             assert bounds_of(moved) == pytest.approx((10 + 3 * estimate.low, 10 + 3 * estimate.high), nan_ok=True)
-            if within:
+            if within[0] == 0:
                 assert 0 <= estimate.low <= estimate.value <= estimate.high <= 6
 
     @pytest.mark.parametrize("games", [12, 20, 60])
@@ -148,8 +151,8 @@ class TestMean:
     @pytest.mark.parametrize(
         ("options", "why"),
         [
-            ({"within": (0, 3)}, "a game has the value 4, outside the rules' bounds 0 and 3"),
-            ({"within": (3, 0)}, "in this order"),
+            ({"within": (0, 3)}, "a game has the value 4, outside"),
+            ({"within": (3, 0)}, "outside"),
             ({"confidence": 95}, "between 0 and 1"),
         ],
     )
@@ -181,14 +184,9 @@ class TestShare:
         assert str(share_estimate([0], [0], 0)) == "nan [no interval, n=0]"
 
     def test_covers_the_true_share(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(mean_bounds, "RESAMPLES", 500)
+        monkeypatch.setattr(intervals, "RESAMPLES", 500)
         rng = np.random.default_rng(0)
         judged = 1 + rng.poisson(4, (1000, 8)) * 1.0
         kept = rng.binomial(judged.astype(int), rng.beta(4, 1, (1000, 8)))
-        low, high = mean_bounds.weighted_bounds(kept, judged, (0, 1), 0.95, rng)
+        low, high = intervals.weighted_bounds(kept, judged, (0, 1), 0.95, rng)
         assert ((low <= 0.8) & (high >= 0.8)).mean() > 0.95
-
-    @pytest.mark.parametrize("parts", [[3.0, 1.0], [-1.0, 1.0], [math.nan, 1.0], [1.0], [[1.0, 2.0]]])
-    def test_wrong_parts(self, parts: object) -> None:
-        with pytest.raises(SampleError, match="a share needs"):
-            share_estimate(parts, [2.0, 2.0], 0)

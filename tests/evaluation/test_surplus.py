@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import evaluation
 from agents import HoldPolicy
 from evaluation.cli.commands import app
-from evaluation.measures.surplus import Surplus, beyond_best, surplus_of
+from evaluation.measures.gains import Surplus, beyond_best, surplus_of
 from welfare_env import Rules, View
 
 TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=3, press=None)}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evaluation.measures import mean_bounds
-from evaluation.measures.mean_bounds import Bounds
+from evaluation.measures import intervals
+from evaluation.measures.intervals import Bounds
 from research.validation.intervals import (
     choice_results,
     coverage,
@@ -18,7 +18,7 @@ from research.validation.intervals import (
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mean_bounds, "RESAMPLES", 200)
+    monkeypatch.setattr(intervals, "RESAMPLES", 200)
 
 
 def test_coverage_width_and_samples_without_an_interval() -> None:
