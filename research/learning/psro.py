@@ -24,8 +24,7 @@ from agents.specs import read_profile
 from evaluation.checks import EvaluationError
 from evaluation.exact import exploitability
 from evaluation.experiments.deviators import PORTFOLIO, read_deviators
-from evaluation.measures.choice import choose
-from evaluation.measures.gains import coalition_gain
+from evaluation.measures.gains import choose, coalition_gain
 from evaluation.measures.symmetric_game import SymmetricGame
 from evaluation.play.setting import Setting
 from research.learning.courses import Floats
@@ -94,9 +93,10 @@ def _step(population: Population, number: int) -> dict[str, Any]:
     powers = len(load_board(population.map_name).powers)
     seatings = list(product(range(len(policies)), repeat=powers))
     points = dict(zip(seatings, play_seatings(population, policies, seatings).tolist(), strict=True))
-    game = SymmetricGame.of(policies, payoffs(points, len(policies)))
+    game = SymmetricGame.of(policies, [payoffs(points, len(policies))])
     shares = equilibrium(game)
-    figure = draw_payoffs(game.payoffs(np.eye(len(policies))), shares, [name_of(policy) for policy in policies])
+    pure = np.array([game.payoffs(each) for each in np.eye(len(policies))])
+    figure = draw_payoffs(pure, shares, [name_of(policy) for policy in policies])
     figure.savefig(population.out / f"payoffs-{number}.png", dpi=130)
     mix = {policy: share for policy, share in zip(policies, shares.tolist(), strict=True) if share}
     step: dict[str, Any] = {"step": number, "mix": mix, "gap": None, "mean_gap": None, "welfare": None, "attack": None}
@@ -168,7 +168,7 @@ def equilibrium(game: SymmetricGame) -> Floats:
 
     Ties are broken by the higher payoff, then by later strategies.
     """
-    mixes = game.smallest_equilibria()
+    mixes = next(found for found in game.mixes() if found)
     paid = [round(float(mix @ game.payoffs(mix)), 6) for mix in mixes]
     best = mixes[max(range(len(mixes)), key=lambda at: (paid[at], mixes[at].tolist()[::-1]))]
     parts = best / best.sum() * PARTS

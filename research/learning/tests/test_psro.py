@@ -26,9 +26,9 @@ def test_payoffs_are_means_over_seats_and_seatings() -> None:
 
 def test_of_several_equilibria_the_smallest_that_pays_most() -> None:
     nan = np.nan
-    coordination = SymmetricGame.of(("a", "b"), {(2, 0): (1, nan), (1, 1): (0, 0), (0, 2): (nan, 2)})
+    coordination = SymmetricGame.of(("a", "b"), [{(2, 0): (1, nan), (1, 1): (0, 0), (0, 2): (nan, 2)}])
     assert equilibrium(coordination).tolist() == [0, 1]
-    hawk_dove = SymmetricGame.of(("dove", "hawk"), {(2, 0): (2, nan), (1, 1): (1, 3), (0, 2): (nan, 0)})
+    hawk_dove = SymmetricGame.of(("dove", "hawk"), [{(2, 0): (2, nan), (1, 1): (1, 3), (0, 2): (nan, 0)}])
     assert equilibrium(hawk_dove).tolist() == [0.5, 0.5]
 
 
