@@ -64,9 +64,9 @@ class Meter:
             self.bar.remove_task(task)
         self.bar.add_task(what, total=total, unit=unit)
 
-    def advance(self, count: int) -> None:
+    def advance(self, count: int, what: str | None = None) -> None:
         """Adds to the number done."""
-        self.bar.advance(self.bar.task_ids[-1], count)
+        self.bar.update(self.bar.task_ids[-1], advance=count, description=what)
         self._tell()
 
     def reach(self, done: int, what: str | None = None) -> None:

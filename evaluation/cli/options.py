@@ -207,7 +207,7 @@ class RunOptions:
                 _tell_costs(calls, runner, total)
             try:
                 with metered("playing", total, "games") as meter:
-                    runner.report = meter.advance
+                    runner.report = lambda count: meter.advance(count, _playing(models))
                     results = []
                     for call in calls:
                         results.append(call(runner))
@@ -235,6 +235,14 @@ class RunOptions:
         if self.budget_tokens is not None or self.budget_dollars is not None:
             raise EvaluationError("a budget is only for language models, but no policy here uses one")
         return None
+
+
+def _playing(models: SharedModels | None) -> str:
+    """What the progress bar says: "playing, $1.20 spent"."""
+    if models is None or models.budget is None:
+        return "playing"
+    spent = models.budget.spent
+    return f"playing, {spent.tokens:,} tokens" if spent.dollars is None else f"playing, ${spent.dollars:.2f} spent"
 
 
 def _can_ask(policies: Iterable[Spec], runner: Runner, models: SharedModels) -> bool:

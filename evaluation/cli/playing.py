@@ -18,7 +18,6 @@ from agents.runtime.table_files import check_file
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_line, print_tables, print_text
 from agents.specs import listed
-from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_in_one_line, print_json
 from evaluation.cli.options import (
     CORES,
@@ -33,7 +32,7 @@ from evaluation.cli.options import (
     policies_of,
     read_coalitions,
 )
-from evaluation.contrasts.comparing import GAMES, NOTHING, check_measures, compare_results
+from evaluation.contrasts.comparing import GAMES, check_measures, compare_results
 from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.experiments.cross_play import MAX_TYPES, run_cross_play
 from evaluation.experiments.exploitability import run_exploitability
@@ -278,7 +277,9 @@ class ComparedGameOptions(GameOptions):
 
 @with_options
 def compare(
-    policies: Annotated[list[str], typer.Argument(help="Two or more profiles. The first is the baseline.")],
+    policies: Annotated[
+        list[str], typer.Argument(help="Profiles; of a single one, its policies. The first is the baseline.")
+    ],
     play: ComparedGameOptions,
     run: RunOptions,
     tables: TableOptions,
@@ -299,9 +300,7 @@ def compare(
         measures = [name for text in measure or () for name in listed(text)] or None
         tables.check()
         setting = play.setting(run.store, variant)
-        check_measures(measures, setting)
-        if len(policies) < 2:
-            raise EvaluationError(NOTHING)
+        check_measures(policies, measures, setting)
         results = run.play(policies_of(policies), _self_play(policies, play.games, setting))
         found = compare_results(results, measures, pairs)
         tables.write(found.rows())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack
 
+from agents.specs import read_profile
 from evaluation.checks import EvaluationError, listed
 from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -22,10 +24,12 @@ from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
 GAMES = 20
-NOTHING = "nothing to compare: give two or more policies or results"
+NOTHING = "nothing to compare: give two or more policies or results, or one profile of several policies"
 EXAMPLE = "['root_nash_welfare', 'conflicts']"
 KEYS = dict.fromkeys(BY_POWER, "POWER") | dict.fromkeys(BY_POLICY, "POLICY") | dict.fromkeys(BY_YEAR, "YEAR")
 """Measures with a value per power, policy or year: "welfare_per_year:FRANCE"."""
+OWN = "own"
+"""In place of a policy: the one that no other profile has, if each has one."""
 OF_WELFARE = (*MEASURES[:3], "welfare_per_year", "welfare_by_policy", "welfare_by_year")  # nan in standard games
 OF_SCORES = ("best_score", "scores", "scores_by_policy")  # their unit depends on the rules' scoring
 
@@ -48,7 +52,7 @@ class Sample:
     facts: Mapping[str, Any]
     seed: int
     games: int
-    estimates: Mapping[str, Estimate]
+    estimates: dict[str, Estimate]
     notes: tuple[str, ...]
 
 
@@ -62,6 +66,8 @@ def compare(
 ) -> Comparison:
     """Compare conditions in a measure: paired differences (second - first) over games with the same seeds.
 
+    Of a single profile, compare its policies with each other, in the same games.
+
     >>> import evaluation
     >>> from welfare_env import Rules
     >>> rules = Rules(years=2, press=None)
@@ -70,10 +76,12 @@ def compare(
 
     Args:
         compared: two or more profiles, as for `self_play`, which are played; or results of `self_play`,
-            `exploitability` and `red_team`. The first is the baseline.
+            `exploitability` and `red_team`. The first is the baseline. Or one profile, or its result, with several
+            policies: the first of them is the baseline.
         measure: one or several: "root_nash_welfare", "conflicts", "welfare_per_year:FRANCE"; "welfare_per_year" alone
-            compares it for every power. None for the first measure that all have: root Nash welfare, in the standard
-            variant the best score, or exploitability.
+            compares it for every power, and "welfare_by_policy" for every policy that all profiles have and, as
+            "welfare_by_policy:own", for those in which they differ. None for the first measure that all have: root Nash
+            welfare, in the standard variant the best score, or exploitability; for one profile "welfare_by_policy".
         pairs: compare all pairs, instead of all with the first.
         games: games per profile; 20 by default.
         options: the fields of `evaluation.Setting` and the arguments of `evaluation.Runner`, for profiles. To compare
@@ -88,10 +96,8 @@ def compare(
         raise EvaluationError(f"pairs={quoted(pairs)}: give True or False")
     are_results = [isinstance(each, Compared) for each in compared]
     if not any(are_results):
-        if len(compared) < 2:
-            raise EvaluationError(NOTHING)
         setting, runner = read_options(options)
-        check_measures(measure, setting)
+        check_measures(compared, measure, setting)
         number = GAMES if games is None else games
         runner.begin(sum(runner.count(partial(run_self_play, each, number, setting)) for each in compared))
         with runner.open():
@@ -106,17 +112,20 @@ def compare(
     return compare_results(compared, measure, pairs)
 
 
-def check_measures(measure: str | Sequence[str] | None, setting: Setting) -> None:
-    """Check before the first game that self-play has these measures.
+def check_measures(profiles: Sequence[Any], measure: str | Sequence[str] | None, setting: Setting) -> None:
+    """Check before the first game that there is something to compare, and that self-play has these measures.
 
     Raises:
-        EvaluationError: an unknown measure, or a measure of welfare in standard games.
+        EvaluationError: an unknown measure, or a measure of welfare in standard games; or nothing to compare.
         UnknownPowerError: a power that is not on the map.
     """
+    if not profiles or (len(profiles) == 1 and not read_profile(profiles[0]).is_mixed):
+        raise EvaluationError(NOTHING)
+    singles, keys = ((*MEASURES, *KEYS), KEYS) if len(profiles) > 1 else (BY_POLICY, {})
     for name in _listed(measure):
         family, _, key = name.partition(":") if isinstance(name, str) else ("", "", "")
-        if not isinstance(name, str) or (name not in (*MEASURES, *KEYS) and not (family in KEYS and key)):
-            raise EvaluationError(_unknown(name, [*MEASURES, *KEYS]))
+        if not isinstance(name, str) or (name not in singles and not (family in keys and key)):
+            raise EvaluationError(_unknown(name, singles, is_keyed=bool(keys)))
         if not setting.played.is_welfare and family in OF_WELFARE:
             raise EvaluationError(f"{name} has no value in standard games, which have no welfare: compare best_score")
         if family in BY_POWER and key:
@@ -127,7 +136,7 @@ def compare_results(
     results: Sequence[Compared], measure: str | Sequence[str] | None = None, pairs: bool = False
 ) -> Comparison:
     """`compare` for results; raises the same errors."""
-    samples = [_sample(result) for result in results]
+    samples = _samples(results)
     if len(samples) < 2:
         raise EvaluationError(NOTHING)
     first = samples[0]
@@ -153,6 +162,25 @@ def compare_results(
     shared = {fact: value for fact, value in first.facts.items() if fact not in varied}
     notes = dict.fromkeys(note for sample in samples for note in sample.notes)
     return Comparison(found, first.seed, first.games, shared, tuple(varied), tuple(notes))
+
+
+def _samples(results: Sequence[Compared]) -> list[Sample]:
+    """A sample for each result; of a single result of self-play, for each of its policies."""
+    samples = [_sample(result) for result in results]
+    played = [list(result.welfare_by_policy) if isinstance(result, SelfPlayResult) else [] for result in results]
+    if len(results) == 1:
+        return [replace(samples[0], name=policy, estimates=_of(policy, samples[0])) for policy in played[0]]
+    counts = Counter(policy for policies in played for policy in policies)
+    own = [[policy for policy in policies if counts[policy] < len(results)] for policies in played]
+    if all(len(policies) == 1 for policies in own):
+        for sample, (policy,) in zip(samples, own, strict=True):
+            sample.estimates.update((f"{name}:{OWN}", found) for name, found in _of(policy, sample).items())
+    return samples
+
+
+def _of(policy: str, sample: Sample) -> dict[str, Estimate]:
+    """The measures of one policy."""
+    return {name: sample.estimates[f"{name}:{policy}"] for name in BY_POLICY}
 
 
 def _sample(result: Compared) -> Sample:
@@ -214,9 +242,9 @@ def _measures(wanted: str | Sequence[str] | None, samples: Sequence[Sample]) -> 
     return list(measures)
 
 
-def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -> str:
+def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = (), is_keyed: bool = True) -> str:
     """The error message for an unknown measure; `keyed` are names with a power, policy or year."""
-    choices = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
+    choices = [f"{name}:{KEYS[name]}" if is_keyed and name in KEYS else name for name in known]
     return f"measure={quoted(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(choices)}"
 
 

@@ -100,7 +100,22 @@ def test_a_measure_of_every_power_and_policy(results: list[SelfPlayResult]) -> N
     (year,) = evaluation.compare(first, second, measure="units_by_year:1901").contrasts
     assert year.first_value == first.units_by_year[1901]
     both = evaluation.compare(first, second, measure=["conflicts", "welfare_by_policy", "conflicts"])
-    assert both.measures == ("conflicts", "welfare_by_policy:random")  # those that both have, once each
+    names = ("conflicts", "welfare_by_policy:random", "welfare_by_policy:own")
+    assert both.measures == names  # those that both have, and those in which they differ
+    assert both.contrasts[-1].first_value == first.welfare_by_policy["hold"]
+    assert both.contrasts[-1].second_value == second.welfare_by_policy["prosocial"]
+
+
+def test_the_policies_of_one_profile_are_compared_in_the_same_games() -> None:
+    result = played("1*random + 1*dove + 1*hold")
+    found = evaluation.compare(result)
+    assert found.measures == ("welfare_by_policy",)
+    assert [(each.first, each.second) for each in found.contrasts] == [("random", "dove"), ("random", "hold")]
+    first, second = (result.welfare_by_policy[name].per_game for name in ("random", "dove"))
+    assert found.contrasts[0].difference.per_game == tuple(np.array(second) - np.array(first))
+    assert evaluation.compare("1*random + 1*dove + 1*hold", games=6, **SMALL).to_dict() == found.to_dict()
+    with pytest.raises(EvaluationError, match="choose from welfare_by_policy, scores_by_policy"):
+        evaluation.compare("1*random + 2*dove", measure="conflicts", **SMALL)
 
 
 def test_standard_games_have_scores() -> None:

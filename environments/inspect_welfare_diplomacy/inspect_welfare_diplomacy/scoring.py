@@ -16,6 +16,13 @@ from evaluation.measures.intervals import Coalition, mean_estimate
 Attack = tuple[str, Coalition]
 ITSELF: Attack = ("", ())  # self-play
 Welfare = Mapping[int, Mapping[str, float]]  # number of a game -> power -> welfare points a year
+RANGES = {
+    "root_nash_welfare": (0.0, math.inf),
+    "proficiency": (0.0, 1.0),
+    "stolen_centers": (0.0, math.inf),
+    "conflicts": (0.0, math.inf),
+}
+"""The values that a measure can have in a game, if not all."""
 
 
 @scorer(metrics=[])
@@ -45,7 +52,8 @@ def measures() -> Scorer:
 
 @metric(scores="unreduced")
 def means(seed: int = 0) -> Metric:
-    """Every measure's mean over the games of all epochs, and its 95% interval, as in `evaluation.self_play`.
+    """Every measure's mean over the games of all epochs, and its 95% interval within the measure's range, as in
+    `evaluation.self_play`.
 
     The ends of an interval are nan for fewer than five games, or if all games are equal.
     """
@@ -54,7 +62,8 @@ def means(seed: int = 0) -> Metric:
         games = [each.score.as_dict() for each in sorted(scores, key=_number)]
         found: dict[str, float] = {}
         for name in games[0] if games else ():
-            found |= _metrics_of(name, mean_estimate([float(game[name]) for game in games], seed))
+            mean = mean_estimate([float(game[name]) for game in games], seed)
+            found |= _metrics_of(name, mean.within(*RANGES.get(name, (-math.inf, math.inf))))
         return dict(found)
 
     return compute

@@ -25,10 +25,11 @@ from inspect_ai.model import (
     ModelUsage,
     get_model,
 )
+from inspect_ai.scorer import SampleScore, Score
 from inspect_ai.util import JSONSchema
 from inspect_welfare_diplomacy import tasks
 from inspect_welfare_diplomacy.model import _usage, arguments_digest, reply_of
-from inspect_welfare_diplomacy.scoring import measures
+from inspect_welfare_diplomacy.scoring import means, measures
 
 import evaluation
 from agents.lm.models.cache import ResponseCache
@@ -118,6 +119,12 @@ def test_the_measures_are_those_of_evaluation(run) -> None:
             assert numbers(log, power) == same(found)
         records = {sample.store["number"]: sample.store["record"]["phases"] for sample in log.samples}
         assert [records[game] for game in range(3)] == [record["phases"] for record in result.records]
+
+
+def test_intervals_stay_within_what_a_measure_can_be() -> None:
+    games = [Score(value={"stolen_centers": float(number == 4)}, metadata={"number": number}) for number in range(5)]
+    found = means()([SampleScore(score=score) for score in games])
+    assert found["stolen_centers low"] == 0 < found["stolen_centers"] < found["stolen_centers high"]
 
 
 def test_the_exploitability_is_that_of_evaluation(run) -> None:
