@@ -96,9 +96,7 @@ class AttackGame:
         self._packed = zlib.compress(json.dumps(record).encode(), 1) if keeps_record else b""
         self.parts = parts
         self.illegal = IllegalOrders.of(spec.written, record)
-        models = record.get("welfare_env", {}).get("language_models", {})
-        used = {player: [without_texts(model) for model in playing] for player, playing in models.items()}
-        self.used: Record = {"welfare_env": {"language_models": used}}
+        self.used: Record = without_texts(record)
 
     @property
     def record(self) -> Record:

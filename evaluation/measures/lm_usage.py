@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,16 @@ from agents.lm.player.ledger import without_texts as bare_reply
 
 if TYPE_CHECKING:
     from agents.lm.models import Usage
+
+Model = Mapping[str, Any]
+"""What a record tells of a player's model, as `agents.lm.player.ledger.Ledger.to_dict` writes it."""
+Games = Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]
+"""Records, each with player -> part."""
+
+_TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
+_SUMS = ("calls", "failed", *_TOKENS, "with_schema", "obeyed")
+_OF_TURNS = ("finish", "fault", "losses")
+_COUNTS = ("faults", "losses", "answered_by", "left_out")
 
 
 @dataclass(frozen=True)
@@ -60,126 +70,156 @@ class LMUsage:
         return asdict(self)
 
 
+def models_of(record: Mapping[str, Any]) -> Mapping[str, Sequence[Model]]:
+    """Player -> its models, from a record."""
+    models: Mapping[str, Sequence[Model]] = record.get("welfare_env", {}).get("language_models", {})
+    return models
+
+
 def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
     """The usage of language models in some games; None without language models."""
-    games = [list(_models(record)) for record in records]
-    models = [model for found in games for model in found]
-    return _total(sum(map(bool, games)), models) if models else None
+    games = [[model for models in models_of(record).values() for model in models] for record in records]
+    used = [models for models in games if models]
+    return _total(len(used), [model for models in used for model in models]) if used else None
 
 
-def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) -> dict[str, dict[str, LMUsage]]:
-    """Part -> model -> usage in the seats of that part, both sorted by name.
-
-    Args:
-        games: records, each with player -> part.
-    """
+def usage_by_part(games: Games) -> dict[str, dict[str, LMUsage]]:
+    """Part -> model -> usage in the seats of that part, both sorted by name."""
+    groups = _grouped(((part, name), game, share) for part, _, name, game, share in _shares(games))
     usage: dict[str, dict[str, LMUsage]] = {}
-    for (part, name), used in _grouped(games, lambda part, player, model: (part, model)):
+    for (part, name), used in groups:
         usage.setdefault(part, {})[name] = used
     return usage
 
 
-def usage_by_seat(
-    games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]],
-) -> dict[str, dict[str, dict[str, LMUsage]]]:
-    """Part -> player -> model -> usage in that player's seat, sorted by name; arguments as `usage_by_part`."""
+def usage_by_seat(games: Games) -> dict[str, dict[str, dict[str, LMUsage]]]:
+    """Part -> player -> model -> usage in that player's seat, sorted by name."""
+    groups = _grouped(((part, player, name), game, share) for part, player, name, game, share in _shares(games))
     usage: dict[str, dict[str, dict[str, LMUsage]]] = {}
-    for (part, player, name), used in _grouped(games, lambda *seat: seat):
+    for (part, player, name), used in groups:
         usage.setdefault(part, {}).setdefault(player, {})[name] = used
     return usage
 
 
+def _shares(games: Games) -> Iterator[tuple[str, str, str, int, Model]]:
+    """Part, player, model, number of the game, and its counts there."""
+    for number, (record, parts) in enumerate(games):
+        for player, models in models_of(record).items():
+            for model in models:
+                yield from ((parts[player], player, name, number, share) for name, share in _by_model(model).items())
+
+
 def _grouped(
-    games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]], key: Callable[[str, str, str], tuple[str, ...]]
+    shares: Iterable[tuple[tuple[str, ...], int, Model]],
 ) -> Iterator[tuple[tuple[str, ...], LMUsage]]:
-    """The usage of each group, sorted by `key(part, player, model)`."""
-    models: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    played: Counter[tuple[str, ...]] = Counter()
-    for record, parts in games:
-        found = [
-            (key(parts[player], player, name), share)
-            for player, playing in record.get("welfare_env", {}).get("language_models", {}).items()
-            for model in playing
-            for name, share in _by_model(model).items()
-        ]
-        for group, share in found:
-            models.setdefault(group, []).append(share)
-        played.update({group for group, _ in found})
-    yield from ((group, _total(played[group], models[group])) for group in sorted(models))
+    """The usage of each group, sorted, from the groups, games and counts."""
+    found: dict[tuple[str, ...], list[tuple[int, Model]]] = {}
+    for group, game, share in shares:
+        found.setdefault(group, []).append((game, share))
+    for group, mine in sorted(found.items()):
+        yield group, _total(len({game for game, _ in mine}), [share for _, share in mine])
 
 
-def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _by_model(player: Model) -> Mapping[str, Model]:
     """Counts for a player's model and for its summarizer; without a transcript, all counts go to the player's model."""
     own, other = player["model"], player["summariser"]
     if other in (None, own) or "transcript" not in player:
         return {own: player}
     losses = player["losses"]
-    lost = {own: {kind: count for kind, count in losses.items() if kind != EMPTY_NOTE}, other: {}}
-    if EMPTY_NOTE in losses:
-        lost[other] = {EMPTY_NOTE: losses[EMPTY_NOTE]}
-    return {
-        name: _share([entry["reply"] for entry in player["transcript"] if entry["model"] == name])
-        | {"losses": lost[name], "turns": player["turns"] if name == own else []}
-        | ({key: player[key] for key in ("with_schema", "obeyed") if key in player} if name == own else {})
+    shares = {
+        name: _counted([entry["reply"] for entry in player["transcript"] if entry["model"] == name])
         for name in (own, other)
     }
+    shares[own] |= {key: player[key] for key in ("turns", "with_schema", "obeyed") if key in player}
+    shares[own]["losses"] = {kind: count for kind, count in losses.items() if kind != EMPTY_NOTE}
+    shares[other]["losses"] = {kind: count for kind, count in losses.items() if kind == EMPTY_NOTE}
+    return shares
 
 
-def _share(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _counted(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The counts of some replies, in a ledger's format."""
     used = [reply["usage"] for reply in replies if reply["usage"] is not None]
     dollars = [usage["dollars"] for usage in used]
-    tokens = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
     return {
         "calls": len(replies),
         "failed": sum("failed" in reply for reply in replies),
-        **{name: sum(usage.get(name, 0) for usage in used) for name in tokens},
+        **{name: sum(usage.get(name, 0) for usage in used) for name in _TOKENS},
         "dollars": None if None in dollars else sum(dollars),
-        "faults": dict(Counter(fault for reply in replies for fault in reply["faults"])),
-        "answered_by": dict(Counter(name for reply in replies if (name := reply.get("model")))),
-        "left_out": dict(Counter(name for reply in replies for name in reply.get("left_out", ()))),
-        "endings": dict(Counter(end for reply in replies if (end := reply.get("finish", "stop")) != "stop")),
+        "faults": Counter(fault for reply in replies for fault in reply["faults"]),
+        "answered_by": Counter(name for reply in replies if (name := reply.get("model"))),
+        "left_out": Counter(name for reply in replies for name in reply.get("left_out", ())),
+        "endings": Counter(end for reply in replies if (end := reply.get("finish", "stop")) != "stop"),
+        "turns": [],
     }
 
 
-def without_texts(player: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of a player's model in a record, without prompts, replies and reasoning (most of a record's size)."""
-    kept = {**player, "turns": [{"finish": turn.get("finish")} for turn in player["turns"]]}
-    if "transcript" in player:
-        kept["transcript"] = [
-            {"model": entry["model"], "reply": bare_reply(entry["reply"])} for entry in player["transcript"]
-        ]
+def _total(games: int, models: Sequence[Model]) -> LMUsage:
+    def total(what: str) -> dict[str, int]:
+        counts: Counter[str] = sum((Counter(model.get(what, {})) for model in models), Counter())
+        return dict(sorted(counts.items()))
+
+    dollars, endings = [model["dollars"] for model in models], Counter(total("endings"))
+    turns = Counter(turn.get("finish") for model in models for turn in model["turns"])
+    named = {"cut off": turns["length"], "notes cut off": endings["length"] - turns["length"]}
+    named |= {"refused": turns["refusal"], "notes refused": endings["refusal"] - turns["refusal"]}
+    named |= {"odd endings": endings["other"]}
+    sums: dict[str, Any] = {name: sum(model.get(name, 0) for model in models) for name in _SUMS}
+    counts: dict[str, Any] = {name: total(name) for name in _COUNTS}
+    return LMUsage(
+        games=games,
+        dollars=None if None in dollars else sum(dollars),
+        endings={name: count for name, count in named.items() if count},
+        **sums,
+        **counts,
+    )
+
+
+def without_texts(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a record that this module reads: no prompts, replies and reasoning (most of a record's size)."""
+    models = {player: list(map(_without_texts, playing)) for player, playing in models_of(record).items()}
+    return {"welfare_env": {"language_models": models}}
+
+
+def _without_texts(model: Model) -> dict[str, Any]:
+    kept = {**model, "turns": [{name: turn[name] for name in _OF_TURNS if name in turn} for turn in model["turns"]]}
+    if "transcript" in model:
+        replies = [{"model": each["model"], "reply": bare_reply(each["reply"])} for each in model["transcript"]]
+        kept["transcript"] = replies
     return kept
 
 
 def without_transcripts(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record without the prompts and raw replies of its language models."""
-    facts = record.get("welfare_env", {})
-    if "language_models" not in facts:
+    if not models_of(record):
         return dict(record)
     models = {
         player: [{name: part for name, part in model.items() if name != "transcript"} for model in playing]
-        for player, playing in facts["language_models"].items()
+        for player, playing in models_of(record).items()
     }
-    return {**record, "welfare_env": {**facts, "language_models": models}}
+    return {**record, "welfare_env": {**record["welfare_env"], "language_models": models}}
 
 
-def _total(games: int, models: Sequence[Mapping[str, Any]]) -> LMUsage:
-    dollars = [model["dollars"] for model in models]
-    return LMUsage(
-        games=games,
-        **{name: sum(model[name] for model in models) for name in _SUMS},
-        reasoning_tokens=sum(model.get("reasoning_tokens", 0) for model in models),
-        dollars=None if None in dollars else sum(dollars),
-        faults=_counted(models, "faults"),
-        endings=_endings(models),
-        losses=_counted(models, "losses"),
-        answered_by=_counted(models, "answered_by"),
-        with_schema=sum(model.get("with_schema", 0) for model in models),
-        obeyed=sum(model.get("obeyed", 0) for model in models),
-        left_out=_counted(models, "left_out"),
-    )
+def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Warnings about language models without a single usable reply in these games, and about empty notes."""
+    turns: dict[str, list[Mapping[str, Any]]] = {}
+    notes: dict[str, Counter[str]] = {}
+    for model in (model for record in records for models in models_of(record).values() for model in models):
+        turns.setdefault(model["model"], []).extend(model["turns"])
+        empty, kept = model["losses"].get(EMPTY_NOTE, 0), len(model["summaries"])
+        notes.setdefault(str(model["summariser"]), Counter()).update(empty=empty, all=empty + kept)
+    for name, replies in turns.items():
+        usable = ("fault" not in turn and "no object" not in [kind for kind, _ in turn["losses"]] for turn in replies)
+        if replies and not any(usable):
+            yield f"{name}: none of its {len(replies)} replies was usable: its units held, and it sent no messages"
+    for name, count in notes.items():
+        if count["empty"]:
+            yield (
+                f"{name}: {count['empty']} of its {count['all']} summaries are empty, though paid for; shortened "
+                "messages were used instead. Raise max_tokens for a model with long hidden thinking"
+            )
 
+
+# In words
 
 _ADVICE = {
     "cut off": "{count} of {calls} replies were cut off at max_tokens (which includes hidden thinking): raise "
@@ -193,71 +233,6 @@ _ADVICE = {
 """Advice for replies that did not end normally."""
 
 CAPTION = "all replies of all games, cached replies included; a reply shared by several games counts in each of them"
-
-_SUMS = ("calls", "failed", "input_tokens", "cached_tokens", "output_tokens")
-
-
-def _models(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for models in record.get("welfare_env", {}).get("language_models", {}).values():
-        yield from models
-
-
-def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for model in models:
-        total.update(model.get(what, {}))
-    return dict(sorted(total.items()))
-
-
-def _endings(models: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Counts by the keys of `_ADVICE`."""
-    counts = Counter(_counted(models, "endings"))
-    turns = Counter(turn.get("finish") for model in models for turn in model["turns"])
-    named = {"cut off": turns["length"], "notes cut off": counts["length"] - turns["length"]}
-    named |= {"refused": turns["refusal"], "notes refused": counts["refusal"] - turns["refusal"]}
-    named |= {"odd endings": counts["other"]}
-    return {name: count for name, count in named.items() if count}
-
-
-def advice(rows: Sequence[tuple[str, LMUsage]]) -> Iterator[str]:
-    """One line per policy and kind of abnormal ending, with its count and advice."""
-    for policy, usage in rows:
-        for name, count in usage.endings.items():
-            yield f"{policy}: {_ADVICE[name].format(count=count, calls=usage.calls)}"
-
-
-def as_judged(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a record that `unusable` reads: no prompts, replies or reasoning."""
-    kept = {
-        player: [
-            {name: model[name] for name in ("model", "losses", "summaries", "summariser")}
-            | {"turns": [{name: turn[name] for name in ("fault", "losses") if name in turn} for turn in model["turns"]]}
-            for model in playing
-        ]
-        for player, playing in record["welfare_env"]["language_models"].items()
-    }
-    return {"welfare_env": {"language_models": kept}}
-
-
-def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Warnings about language models without a single usable reply in these games, and about empty notes."""
-    turns: dict[str, list[Mapping[str, Any]]] = {}
-    notes: dict[str, Counter[str]] = {}
-    for record in records:
-        for model in _models(record):
-            turns.setdefault(model["model"], []).extend(model["turns"])
-            empty, kept = model["losses"].get(EMPTY_NOTE, 0), len(model["summaries"])
-            notes.setdefault(str(model["summariser"]), Counter()).update(empty=empty, all=empty + kept)
-    for name, replies in turns.items():
-        usable = ("fault" not in turn and "no object" not in [kind for kind, _ in turn["losses"]] for turn in replies)
-        if replies and not any(usable):
-            yield f"{name}: none of its {len(replies)} replies was usable: its units held, and it sent no messages"
-    for name, count in notes.items():
-        if count["empty"]:
-            yield (
-                f"{name}: {count['empty']} of its {count['all']} summaries are empty, though paid for; shortened "
-                "messages were used instead. Raise max_tokens for a model with long hidden thinking"
-            )
 
 
 def answering(counts: Mapping[str, int]) -> str:
@@ -278,10 +253,15 @@ def share_repaired(repaired: int, replies: int) -> str:
 
 
 def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
-    """One row per policy."""
+    """One row per policy; in the caption, advice for each kind of abnormal ending."""
+    advice = [
+        f"{policy}: {_ADVICE[name].format(count=count, calls=usage.calls)}"
+        for policy, usage in rows
+        for name, count in usage.endings.items()
+    ]
     table = Table(
         title=Text("Language models", style="table.title"),
-        caption=Text("\n".join((CAPTION, *advice(rows))), style="table.caption"),
+        caption=Text("\n".join((CAPTION, *advice)), style="table.caption"),
         title_justify="left",
         caption_justify="left",
     )

@@ -199,14 +199,10 @@ def measure(record: Record, deviators: Collection[str] = (), paper_code: bool = 
         RecordError: the record is damaged or lacks the required data.
         UnknownPowerError: a deviator is not a power of this game.
     """
-    try:
-        powers = None if isinstance(deviators, str) else tuple(deviators)
-    except TypeError:
-        powers = None
-    if powers is None or not all(isinstance(power, str) for power in powers):
+    if isinstance(deviators, str) or not isinstance(deviators, Collection):
         raise UnknownPowerError(f"deviators {quoted(deviators)}: give a list of powers, such as ['FRANCE']")
     try:
-        return _measured(record, powers, paper_code)
+        return _measured(record, deviators, paper_code)
     except WelfareEnvError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -217,19 +213,25 @@ def measure(record: Record, deviators: Collection[str] = (), paper_code: bool = 
 
 def _measured(record: Record, deviators: Collection[str], paper_code: bool) -> GameMeasures:
     welfare = welfare_per_year(record)
-    unknown = sorted(set(deviators) - set(welfare))
-    if unknown:
+    if unknown := [each for each in deviators if each not in list(welfare)]:
         raise UnknownPowerError(f"deviators {quoted(unknown)}: the powers of this game are {sorted(welfare)}")
     end = _phases(record)[-1]["state"]
-    stolen = stolen_centers(record)
+    facts, stolen, curves = _facts(record), stolen_centers(record), power_curves(record)
     return GameMeasures(
-        facts=_game_facts(record),
+        facts=GameFacts(
+            key=facts.get("key", ""),
+            seed=facts.get("seed"),
+            players=dict(facts.get("players", {})),
+            map_name=record.get("map", ""),
+            rules=dict(facts["rules"]),
+            simultaneous=facts.get("simultaneous", False),
+        ),
         deviators=tuple(power for power in welfare if power in deviators),
         units={power: len(end["units"][power]) for power in welfare},
         centers={power: len(end["centers"][power]) for power in welfare},
         welfare={power: _points(record, end, power) for power in welfare},
-        years_played=_facts(record)["years_played"],
-        scores={power: float(_facts(record)["scores"][power]) for power in welfare},
+        years_played=facts["years_played"],
+        scores={power: float(facts["scores"][power]) for power in welfare},
         welfare_per_year=welfare,
         nash_welfare=nash_welfare(welfare.values()),
         root_nash_welfare=root_nash_welfare(welfare.values()),
@@ -239,8 +241,8 @@ def _measured(record: Record, deviators: Collection[str], paper_code: bool) -> G
         stolen_centers=stolen,
         conflicts=conflicts(record, paper_code),
         proficiency=proficiency(record, paper_code),
-        yearly_curves=yearly_curves(record),
-        power_curves=power_curves(record),
+        yearly_curves=yearly_curves(curves.values()),
+        power_curves=curves,
         conduct=conduct(record, ((theft.thief, theft.victim) for theft in stolen.events)),
     )
 
@@ -393,57 +395,32 @@ def _mean(values: Iterable[float], of_none: float) -> float:
     return sum(numbers) / len(numbers) if numbers else of_none
 
 
-def yearly_curves(record: Record) -> YearlyCurves:
-    """Units, supply centers and welfare points after each Winter, averaged over powers (appendix C.3, figure 6).
-
-    All powers of the board count, including eliminated powers. Incomplete years are left out.
-    """
-    ends = _year_ends(record)
-    states = list(ends.values())
-    means = (float(sum(state["welfare"].values())) / len(state["welfare"]) for state in states)
-    return YearlyCurves(
-        years=tuple(ends),
-        units=tuple(_mean_size(state["units"]) for state in states),
-        centers=tuple(_mean_size(state["centers"]) for state in states),
-        welfare=tuple(means) if _has_welfare(record) else (math.nan,) * len(states),
-    )
-
-
 def power_curves(record: Record) -> dict[str, YearlyCurves]:
-    """Power -> its own units, supply centers and welfare points after each completed Winter."""
-    ends = _year_ends(record)
-    states = list(ends.values())
+    """Power -> its units, supply centers and welfare points after each completed Winter (appendix C.3, figure 6)."""
+    # The position at the end of a phase is the one at the start of the next.
+    ends = {
+        _year(phase["name"]): after["state"]
+        for phase, after in pairwise(_phases(record))
+        if after["name"] == "COMPLETED" or _year(after["name"]) > _year(phase["name"])
+    }
     return {
         power: YearlyCurves(
             years=tuple(ends),
-            units=tuple(float(len(state["units"][power])) for state in states),
-            centers=tuple(float(len(state["centers"][power])) for state in states),
-            welfare=tuple(_points(record, state, power) for state in states),
+            units=tuple(float(len(state["units"][power])) for state in ends.values()),
+            centers=tuple(float(len(state["centers"][power])) for state in ends.values()),
+            welfare=tuple(_points(record, state, power) for state in ends.values()),
         )
         for power in _phases(record)[-1]["state"]["units"]
     }
 
 
-def _year_ends(record: Record) -> dict[int, Mapping[str, Any]]:
-    """Year -> the position after its Winter."""
-    # The position at the end of a phase is the one at the start of the next.
-    return {
-        _year(phase["name"]): after["state"]
-        for phase, after in pairwise(_phases(record))
-        if after["name"] == "COMPLETED" or _year(after["name"]) > _year(phase["name"])
-    }
-
-
-def _game_facts(record: Record) -> GameFacts:
-    facts = _facts(record)
-    return GameFacts(
-        key=facts.get("key", ""),
-        seed=facts.get("seed"),
-        players=dict(facts.get("players", {})),
-        map_name=record.get("map", ""),
-        rules=dict(facts["rules"]),
-        simultaneous=facts.get("simultaneous", False),
+def yearly_curves(curves: Collection[YearlyCurves]) -> YearlyCurves:
+    """The mean over the curves of all powers of the board, including eliminated powers."""
+    units, centers, welfare = (
+        tuple(sum(values) / len(curves) for values in zip(*(getattr(each, name) for each in curves), strict=True))
+        for name in ("units", "centers", "welfare")
     )
+    return YearlyCurves(next(iter(curves)).years, units, centers, welfare)
 
 
 def _facts(record: Record) -> Mapping[str, Any]:
@@ -516,10 +493,6 @@ def _resolved_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
             yield place
         if here in goes and "bounce" in results[here]:
             yield here
-
-
-def _mean_size(by_power: Mapping[str, Collection[str]]) -> float:
-    return sum(map(len, by_power.values())) / len(by_power)
 
 
 def _ratio(count: int, total: int) -> float:

@@ -275,9 +275,9 @@ def _judged(record: Record) -> list[Record]:
     """The parts of a record that `unusable` reads; [] without language models."""
     if not record.get("welfare_env", {}).get("language_models"):
         return []
-    from evaluation.measures.lm_usage import as_judged  # imports rich, which workers do not need
+    from evaluation.measures.lm_usage import without_texts  # imports rich, which workers do not need
 
-    return [as_judged(record)]
+    return [without_texts(record)]
 
 
 def _warn(records: Sequence[Record]) -> None:

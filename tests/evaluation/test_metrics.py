@@ -21,7 +21,6 @@ from evaluation.measures.metrics import (
     root_nash_welfare,
     stolen_centers,
     welfare_per_year,
-    yearly_curves,
 )
 from welfare_env.errors import RecordError, UnknownPowerError
 
@@ -217,6 +216,15 @@ class TestProficiency:
         found = proficiency(game(phase("S1901M"), phase("COMPLETED")))
         assert (found.parse_rate, found.legal_rate) == (1, 0)
 
+    def test_failed_calls_of_language_models_are_no_replies_to_the_papers_program(self) -> None:
+        """The second call of the phase failed: nothing was parsed, and the orders of the first one count."""
+        refused, failed = {"losses": [["order syntax", "go to Paris"]]}, {"losses": [], "fault": "server"}
+        turns = [{"phase": "S1901M", **turn} for turn in (refused, failed)]
+        played = phase("S1901M", orders={"FRANCE": ["A PAR H"]})
+        record = game(played, phase("COMPLETED"), language_models={"FRANCE": [{"turns": turns}]})
+        found = proficiency(record, paper_code=True)
+        assert (found.parse_rate, found.legal_rate) == (0.5, 0.5)
+
     def test_orders_that_only_wait_do_not_count(self) -> None:
         waiting = phase("S1901M", orders={"FRANCE": ["A PAR H"]}, void={"FRANCE": [{"order": "?", "reason": "?"}]})
         assert proficiency(game(waiting)).legal_rate == 0
@@ -233,11 +241,11 @@ class TestYearlyCurves:
             phase("COMPLETED", units={}, centers={"FRANCE": ["PAR", "MAR", "BRE"]}, welfare={"ITALY": 12}),
             years=2,
         )
-        assert yearly_curves(record) == YearlyCurves((1901, 1902), (1.0, 0.0), (1 / 3, 1.0), (2.0, 4.0))
+        assert measure(record).yearly_curves == YearlyCurves((1901, 1902), (1.0, 0.0), (1 / 3, 1.0), (2.0, 4.0))
 
     def test_a_year_not_played_to_its_end_is_left_out(self) -> None:
         record = game(phase("S1901M"), phase("W1901A"), phase("S1902M"), phase("F1902M"))
-        assert yearly_curves(record).years == (1901,)
+        assert measure(record).yearly_curves.years == (1901,)
 
     def test_a_standard_year_may_lack_a_winter(self) -> None:
         record = game(
@@ -247,7 +255,7 @@ class TestYearlyCurves:
             phase("COMPLETED", units={"ITALY": ["A ROM"] * 6}),
             rules={"variant": "standard"},
         )
-        curves = yearly_curves(record)
+        curves = measure(record).yearly_curves
         assert (curves.years, curves.units) == ((1901, 1902), (1.0, 2.0))
         assert all(math.isnan(value) for value in curves.welfare)
 
@@ -271,7 +279,6 @@ class TestMeasure:
         assert found.conflicts == conflicts(self.RECORD)
         assert found.stolen_centers == stolen_centers(self.RECORD)
         assert found.proficiency == proficiency(self.RECORD)
-        assert found.yearly_curves == yearly_curves(self.RECORD)
 
     def test_parts_the_powers(self) -> None:
         found = measure(self.RECORD, deviators=["FRANCE"])

@@ -41,6 +41,13 @@ def test_a_unit_that_is_dislodged_head_on_counts_where_it_stands_only() -> None:
     assert fought(units, FRANCE=supported, GERMANY=["A BUR H"]) == ["BUR"]
 
 
+def test_a_unit_that_is_dislodged_by_a_convoyed_swap_counts_at_its_target_too() -> None:
+    """Belgium and Holland trade places, one by sea: no head-on fight, so Kiel and Belgium both fought over Holland."""
+    units = {"FRANCE": ["A BEL", "A KIE"], "GERMANY": ["A HOL", "A RUH", "F NTH"]}
+    by_sea = ["A HOL - BEL VIA", "A RUH S A HOL - BEL", "F NTH C A HOL - BEL"]
+    assert fought(units, FRANCE=["A BEL - HOL", "A KIE - HOL"], GERMANY=by_sea) == ["BEL", "HOL"]
+
+
 def combats(engine: ReferenceEngine) -> list[str]:
     """What the authors' program counts, from the table of combats of the `diplomacy` package."""
     table: dict[str, dict[int, list[Any]]] = engine._game.combat

@@ -233,9 +233,9 @@ class TestUsage:
 
     def test_without_texts_the_usage_stays(self) -> None:
         found = play_game(game(f"{STUB},summariser=scripted/notes"), Models(stubbed, notes=stubbed))
-        bare = {name: [without_texts(model) for model in each] for name, each in models_of(found).items()}
+        bare = without_texts(found)
         parts = dict.fromkeys(POWERS, "profile")
-        assert usage_by_seat([({"welfare_env": {"language_models": bare}}, parts)]) == usage_by_seat([(found, parts)])
+        assert usage_by_seat([(bare, parts)]) == usage_by_seat([(found, parts)])
         assert "expert player" not in json.dumps(bare)
 
 
