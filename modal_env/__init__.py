@@ -20,7 +20,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 >>> env.rewards
 {'player_0': 1.9, 'player_1': 1.8}
 
-Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
+Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and the best known as attributes: `FairBot` ...
 Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents; certificates of
 best replies are in `modal_env.best_replies`).
 The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
@@ -48,35 +48,22 @@ from modal_env.dynamics.stability import jacobian
 from modal_env.envs.rounds import Round
 from modal_env.envs.setting import Setting, make_setting
 from modal_env.errors import FormulaError, GameError, ModalError, ProgramActionError
-from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, mix_text
+from modal_env.games.equilibria import Equilibrium, equilibria, exploitability
 from modal_env.games.game import ProgramGame
 from modal_env.games.payoffs import PRESETS
 from modal_env.logic import library
 from modal_env.logic.library import (
-    CIMCIC,
-    CUPOD,
-    DIMCID,
     LIBRARY,
     POST,
     SOURCES,
-    ConFairBot,
     CooperateBot,
     DefectBot,
     FairBot,
-    JustBot,
-    MagicBot,
     MirrorBot,
-    NiceBot,
     OneBot,
     PrudentBot,
     RandomBot,
-    ReverseFairBot,
-    SimpleMagicBot,
     SlipBot,
-    ToughButFairBot,
-    TrollBot,
-    UnfairBot,
-    WaitFairBot,
 )
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import fixed_point, play
@@ -89,15 +76,11 @@ if TYPE_CHECKING:
     from modal_env.games.survival import survival_range, survives
 
 __all__ = [
-    "CIMCIC",
-    "CUPOD",
-    "DIMCID",
     "LIBRARY",
     "POST",
     "PRESETS",
     "SOURCES",
     "Agent",
-    "ConFairBot",
     "CooperateBot",
     "DefectBot",
     "Equilibrium",
@@ -105,25 +88,16 @@ __all__ = [
     "Family",
     "FormulaError",
     "GameError",
-    "JustBot",
-    "MagicBot",
     "MirrorBot",
     "ModalError",
-    "NiceBot",
     "OneBot",
     "ProgramActionError",
     "ProgramGame",
     "PrudentBot",
     "RandomBot",
-    "ReverseFairBot",
     "Round",
     "Setting",
-    "SimpleMagicBot",
     "SlipBot",
-    "ToughButFairBot",
-    "TrollBot",
-    "UnfairBot",
-    "WaitFairBot",
     "basins",
     "equilibria",
     "errors",
@@ -134,7 +108,6 @@ __all__ = [
     "jacobian",
     "library",
     "make",
-    "mix_text",
     "parallel_env",
     "parse",
     "play",

@@ -92,16 +92,14 @@ def short(space: Any) -> str:
 
 
 class Library(Directive):
-    """The public agents of modal_env, one per row."""
+    """The agents of modal_env's library, one per row."""
 
     def run(self) -> list[nodes.Node]:
         modal_env = importlib.import_module("modal_env")
         lines = [".. list-table::", "   :header-rows: 1", "", "   * - name", "     - formula", "     - source"]
-        for name in modal_env.__all__:
-            agent = getattr(modal_env, name)
-            if isinstance(agent, modal_env.Agent):
-                source = modal_env.SOURCES.get(name, "")
-                lines += [f"   * - .. py:data:: modal_env.{name}", f"     - ``{agent.text}``", f"     - {source}"]
+        for name, agent in modal_env.LIBRARY.items():
+            shown = f".. py:data:: modal_env.{name}" if name in modal_env.__all__ else name
+            lines += [f"   * - {shown}", f"     - ``{agent.text}``", f"     - {modal_env.SOURCES[name]}"]
         return parsed(self, lines)
 
 

@@ -121,26 +121,12 @@ CooperateBot = LIBRARY["CooperateBot"]
 DefectBot = LIBRARY["DefectBot"]
 FairBot = LIBRARY["FairBot"]
 PrudentBot = LIBRARY["PrudentBot"]
-JustBot = LIBRARY["JustBot"]
-TrollBot = LIBRARY["TrollBot"]
-NiceBot = LIBRARY["NiceBot"]
-UnfairBot = LIBRARY["UnfairBot"]
-ReverseFairBot = LIBRARY["ReverseFairBot"]
-MagicBot = LIBRARY["MagicBot"]
-SimpleMagicBot = LIBRARY["SimpleMagicBot"]
-CUPOD = LIBRARY["CUPOD"]
-CIMCIC = LIBRARY["CIMCIC"]
-DIMCID = LIBRARY["DIMCID"]
 SlipBot = LIBRARY["SlipBot"]
 """Cooperates with opponents that defect on it at exactly one world, other than 0 and 1. Against itself an equilibrium
 for epsilon up to 1/2 among all agents without `me`."""
 MirrorBot = LIBRARY["MirrorBot"]
 """Defects at world 1, then cooperates with opponents that did the same. Against itself an equilibrium for epsilon up to
 1 among all agents with `me`."""
-FalseBot = LIBRARY["FalseBot"]
-TrueBot = LIBRARY["TrueBot"]
-AlikeBot = LIBRARY["AlikeBot"]
-LateBot = LIBRARY["LateBot"]
 OneBot = LIBRARY["OneBot"]
 """Of depth 1. No agent of depth up to 1 without `me` exploits it. Against itself an equilibrium only for epsilon = 1
 among all agents without `me`, and not a strict one: DefectBot gets as much against it."""
@@ -149,5 +135,5 @@ RandomBot = LIBRARY["RandomBot"]
 POST = (CooperateBot, DefectBot, FairBot, PrudentBot)
 SHORT: dict[str, Agent] = {
     "CB": CooperateBot, "DB": DefectBot, "FB": FairBot, "PB": PrudentBot,
-    "JB": JustBot, "TB": TrollBot, "NB": NiceBot, "DUPOC": FairBot,
+    "JB": LIBRARY["JustBot"], "TB": LIBRARY["TrollBot"], "NB": LIBRARY["NiceBot"], "DUPOC": FairBot,
 }  # fmt: skip

@@ -22,18 +22,21 @@ from modal_env.logic.library import (
     CooperateBot,
     DefectBot,
     FairBot,
-    JustBot,
     MirrorBot,
     OneBot,
     PrudentBot,
     RandomBot,
     SlipBot,
-    UnfairBot,
 )
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 
-OPPONENTS = [[FairBot], [PrudentBot, UnfairBot], [CooperateBot, FairBot, PrudentBot], [JustBot, DefectBot]]
+OPPONENTS = [
+    [FairBot],
+    [PrudentBot, LIBRARY["UnfairBot"]],
+    [CooperateBot, FairBot, PrudentBot],
+    [LIBRARY["JustBot"], DefectBot],
+]
 CALLS: list[tuple[Agent, ...]] = [(), (DefectBot,), POST[:3]]
 
 
@@ -213,7 +216,7 @@ class TestCertificates:
 
 class TestFactsOfThePost:
     def test_nobody_is_trusted_by_both_fairbot_and_unfairbot(self) -> None:
-        found = replies((FairBot, UnfairBot), POST[:3], depth=2)
+        found = replies((FairBot, LIBRARY["UnfairBot"]), POST[:3], depth=2)
         assert not [reply for reply in found if [theirs for _, theirs in reply.moves] == ["C", "C"]]
 
     def test_slipbot_cooperates_with_nobody_of_depth_1(

@@ -14,16 +14,7 @@ from modal_env.errors import GameError
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
 from modal_env.games.game import COSTS, ProgramGame
 from modal_env.games.vertices import vertices
-from modal_env.logic.library import (
-    LIBRARY,
-    POST,
-    CooperateBot,
-    DefectBot,
-    FairBot,
-    JustBot,
-    NiceBot,
-    RandomBot,
-)
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
 
 Mix = tuple[F, ...]
 Matrix = list[list[F]]
@@ -122,7 +113,7 @@ def test_the_post_s_game_has_the_extreme_equilibria_that_gambit_finds(cost: str,
 
 @pytest.mark.parametrize("epsilon", ["0", "1/10", "3/10"])
 def test_a_larger_library_has_the_extreme_equilibria_that_gambit_finds(epsilon: str) -> None:
-    agents = [*POST, JustBot, NiceBot, RandomBot]
+    agents = [*POST, LIBRARY["JustBot"], LIBRARY["NiceBot"], RandomBot]
     utilities = [list(row) for row in ProgramGame(agents, epsilon).utilities]
     assert extremes(equilibria(agents, epsilon)) == by_gambit(utilities)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modal_env.errors import FormulaError, ModalError
-from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import Agent, Formula, Op, parse
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import BINDING, MAX_NESTING, MAX_SIZE, RIGHT, UNICODE
@@ -66,7 +66,7 @@ def test_what_an_agent_tells() -> None:
     agent = parse("[](X(me) & X(JustBot) | <>X(Foo))", name="Bar", helpers={"Foo": "[][]X(JustBot)"})
     assert (agent.name, agent.depth, agent.size) == ("Bar", 2, 7)
     assert list(agent.helpers) == ["JustBot", "Foo"]
-    assert agent.helpers["JustBot"] == JustBot
+    assert agent.helpers["JustBot"] == LIBRARY["JustBot"]
     assert agent.helpers["Foo"].depth == 2
     assert agent.calls_itself
     assert not parse("[]X(Foo)", helpers={"Foo": "[]X(me)"}).calls_itself
@@ -81,8 +81,8 @@ def test_what_an_agent_tells() -> None:
 
 def test_names_do_not_count_for_equality() -> None:
     by_other_names = parse("[]X(Foo)", helpers={"Foo": FairBot})
-    assert by_other_names == JustBot
-    assert hash(by_other_names) == hash(JustBot)
+    assert by_other_names == LIBRARY["JustBot"]
+    assert hash(by_other_names) == hash(LIBRARY["JustBot"])
     assert by_other_names.text == "[]X(Foo)"
     assert by_other_names != parse("[]X(Foo)", helpers={"Foo": "[]~X(me)"})
     assert by_other_names != "[]X(Foo)"
@@ -99,7 +99,7 @@ def test_hashes_are_the_same_in_every_run() -> None:
 def test_helpers_may_be_texts_that_call_each_other() -> None:
     texts = {"A": "[]X(B)", "B": "[](X(C) & X(me))", "C": "[]X(FB)", "FairBot": "[]X(me)"}
     agent = parse("[]X(A)", helpers=texts)
-    assert agent.helpers["A"].helpers["B"].helpers["C"] == JustBot
+    assert agent.helpers["A"].helpers["B"].helpers["C"] == LIBRARY["JustBot"]
     assert agent == parse("[]X(a)", helpers=dict(reversed(texts.items())))
 
 
@@ -110,9 +110,9 @@ def test_a_helper_takes_the_place_of_the_librarys_agent() -> None:
 
 def test_program_is_postfix() -> None:
     assert PrudentBot.program == (12, 13, 0, 4, 8, 6, 4)
-    agent = parse("<>(X(A) <-> me | ~X(B)) -> true", helpers={"A": FairBot, "B": JustBot})
+    agent = parse("<>(X(A) <-> me | ~X(B)) -> true", helpers={"A": FairBot, "B": LIBRARY["JustBot"]})
     assert agent.program == (13, 2, 14, 3, 7, 9, 5, 1, 8)
-    assert agent.called == (FairBot, JustBot)
+    assert agent.called == (FairBot, LIBRARY["JustBot"])
     assert RandomBot.program == (10,)
 
 
@@ -211,7 +211,7 @@ def test_trees_made_by_hand_are_checked() -> None:
         Agent("A", call)
     with pytest.raises(FormulaError):
         Formula(Op.CALL, agent=Agent("not a name", FairBot.formula))
-    namesakes = tuple(Formula(Op.CALL, agent=agent.renamed("A")) for agent in (FairBot, JustBot))
+    namesakes = tuple(Formula(Op.CALL, agent=agent.renamed("A")) for agent in (FairBot, LIBRARY["JustBot"]))
     both = Formula(Op.BOX, (Formula(Op.AND, namesakes),))
     with pytest.raises(FormulaError, match="called 'A'"):
         Agent("B", both)
@@ -226,7 +226,7 @@ def test_trees_made_by_hand_are_checked() -> None:
     with pytest.raises(AttributeError):
         FairBot.name = "UnfairBot"  # type: ignore[misc]
     with pytest.raises(TypeError):
-        JustBot.helpers["FairBot"] = DefectBot  # type: ignore[index]
+        LIBRARY["JustBot"].helpers["FairBot"] = DefectBot  # type: ignore[index]
 
 
 # Printing

@@ -7,9 +7,6 @@ import pytest
 from modal_env.errors import GameError
 from modal_env.logic import library
 from modal_env.logic.library import (
-    CIMCIC,
-    CUPOD,
-    DIMCID,
     LIBRARY,
     POST,
     SHORT,
@@ -18,15 +15,9 @@ from modal_env.logic.library import (
     CooperateBot,
     DefectBot,
     FairBot,
-    JustBot,
-    MagicBot,
-    NiceBot,
     PrudentBot,
     RandomBot,
-    SimpleMagicBot,
     ToughButFairBot,
-    TrollBot,
-    UnfairBot,
     WaitFairBot,
 )
 from modal_env.logic.notation import Agent, parse
@@ -68,10 +59,10 @@ def test_everybody_has_a_name_and_a_source() -> None:
         (DefectBot, "false", 0),
         (FairBot, "[]X(me)", 1),
         (PrudentBot, "[](X(me) & (X(DefectBot) -> []false))", 2),
-        (JustBot, "[]X(FairBot)", 1),
-        (TrollBot, "[]X(DefectBot)", 1),
-        (NiceBot, "[]X(CooperateBot)", 1),
-        (UnfairBot, "[]~X(me)", 1),
+        (LIBRARY["JustBot"], "[]X(FairBot)", 1),
+        (LIBRARY["TrollBot"], "[]X(DefectBot)", 1),
+        (LIBRARY["NiceBot"], "[]X(CooperateBot)", 1),
+        (LIBRARY["UnfairBot"], "[]~X(me)", 1),
         (RandomBot, "coin", 0),
         (WaitFairBot(0), "~[]false & []X(me)", 1),
         (WaitFairBot(2), "~[][][]false & [](~[][]false -> X(me))", 3),
@@ -106,35 +97,37 @@ def test_prudent_bot_is_that_of_the_paper() -> None:
 
 def test_both_magic_bots_do_the_same() -> None:
     """So Agents.hs says of them."""
-    assert moves(MagicBot) == moves(SimpleMagicBot)
+    assert moves(LIBRARY["MagicBot"]) == moves(LIBRARY["SimpleMagicBot"])
 
 
 def test_cimcic_does_as_fair_bot() -> None:
     """me <-> [](me -> X) has the fixed point []X: it gives me -> []me, so me -> []X; the other way is plain."""
-    assert traces(CIMCIC) == traces(FairBot)
+    assert traces(LIBRARY["CIMCIC"]) == traces(FairBot)
 
 
 def test_dimcid_without_bound_on_proofs_does_as_defect_bot() -> None:
     """~me <-> [](me -> ~X) has the fixed point true: at each world, if no world before has `me`, the box holds."""
-    assert [pair[0] for pair in moves(DIMCID)] == ["D"] * len(OPPONENTS)
+    assert [pair[0] for pair in moves(LIBRARY["DIMCID"])] == ["D"] * len(OPPONENTS)
 
 
 def test_cupod() -> None:
     """Against itself it finds the proof of defection that it looks for, by Löb's theorem."""
-    found = [play(CUPOD, opponent).moves for opponent in (CooperateBot, DefectBot, FairBot, CUPOD)]
+    found = [
+        play(LIBRARY["CUPOD"], opponent).moves for opponent in (CooperateBot, DefectBot, FairBot, LIBRARY["CUPOD"])
+    ]
     assert found == [("C", "C"), ("D", "D"), ("C", "D"), ("D", "D")]
 
 
 def test_who_cooperates_with_troll_bot() -> None:
     """TrollBot cooperates with those who cooperate with DefectBot."""
-    nice_to_defectors = [agent for agent in OPPONENTS if play(TrollBot, agent).moves[0] == "C"]
+    nice_to_defectors = [agent for agent in OPPONENTS if play(LIBRARY["TrollBot"], agent).moves[0] == "C"]
     assert CooperateBot in nice_to_defectors
     assert all(play(agent, DefectBot).moves[0] == "C" for agent in nice_to_defectors)
 
 
 def test_no_agent_dominates() -> None:
     """TrollBot pays for being nice to DefectBot, FairBot for not being so (Barasz et al. 2014, section 5)."""
-    assert tournament([TrollBot, FairBot, CooperateBot, DefectBot]).cooperates.tolist() == [
+    assert tournament([LIBRARY["TrollBot"], FairBot, CooperateBot, DefectBot]).cooperates.tolist() == [
         [False, False, True, False],
         [False, True, True, False],
         [True, True, True, True],

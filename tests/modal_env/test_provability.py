@@ -10,18 +10,7 @@ import numpy as np
 import pytest
 
 from modal_env.errors import FormulaError, GameError
-from modal_env.logic.library import (
-    LIBRARY,
-    POST,
-    CooperateBot,
-    DefectBot,
-    FairBot,
-    JustBot,
-    PrudentBot,
-    RandomBot,
-    UnfairBot,
-    WaitFairBot,
-)
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot, WaitFairBot
 from modal_env.logic.notation import Agent, Formula, Op, parse
 from modal_env.logic.provability import Plays, fixed_point, parse_system, play, solve
 from modal_env.logic.tournaments import tournament
@@ -251,7 +240,9 @@ def test_pairs_are_instantiated_once_and_only_if_reached() -> None:
     assert len(Plays([(PrudentBot, FairBot), (FairBot, PrudentBot)]).pairs) == 4
     assert len(Plays([(CooperateBot, DefectBot)]).pairs) == 1
     same = parse("[]X(Foo)", helpers={"Foo": "[]X(me)"})
-    assert len(Plays([(same, JustBot), (JustBot, same)]).pairs) == 3  # and JustBot, FairBot against FairBot
+    assert (
+        len(Plays([(same, LIBRARY["JustBot"]), (LIBRARY["JustBot"], same)]).pairs) == 3
+    )  # and JustBot, FairBot against FairBot
 
 
 # Laws
@@ -289,9 +280,9 @@ def test_fair_bot_and_prudent_bot_are_never_exploited(small_agents: list[Agent])
 
 def test_nobody_gets_cooperation_from_fair_bot_and_unfair_bot(small_agents: list[Agent]) -> None:
     """All boxes hold at world 0, so an agent does the same there against both, and one of them needs the other move."""
-    both = [a for a in small_agents if play(FairBot, a).moves[0] == play(UnfairBot, a).moves[0] == "C"]
+    both = [a for a in small_agents if play(FairBot, a).moves[0] == play(LIBRARY["UnfairBot"], a).moves[0] == "C"]
     assert both == []
-    assert any(play(UnfairBot, a).moves[0] == "C" for a in small_agents)
+    assert any(play(LIBRARY["UnfairBot"], a).moves[0] == "C" for a in small_agents)
 
 
 def _truth_function(number: int, atoms: tuple[str, str]) -> str:
@@ -320,13 +311,13 @@ def test_nothing_is_provable_about_a_coin() -> None:
     outcome = play(FairBot, RandomBot)
     assert outcome.cooperation == (Fraction(0), HALF)
     assert outcome.trace == ((True, None), (False, None), (False, None))
-    assert play(RandomBot, UnfairBot).moves == ("?", "D")
+    assert play(RandomBot, LIBRARY["UnfairBot"]).moves == ("?", "D")
     both = play(RandomBot, RandomBot)
     assert (both.moves, both.cooperation, both.settles) == (("?", "?"), (HALF, HALF), 0)
 
 
 def test_the_same_play_has_one_coin() -> None:
-    same = {"A": FairBot, "B": parse("[]X(me)"), "C": JustBot}
+    same = {"A": FairBot, "B": parse("[]X(me)"), "C": LIBRARY["JustBot"]}
     assert play(parse("[](X(A) -> X(B))", helpers=same), RandomBot).moves == ("C", "?")
     assert play(parse("[](X(A) -> X(C))", helpers=same), RandomBot).moves == ("D", "?")
 

@@ -11,7 +11,7 @@ from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
 from modal_env.games.game import COSTS, ProgramGame
 from modal_env.games.ranges import Interval, Ranges, follow, ranges
 from modal_env.games.rational_functions import Root, between, value_of
-from modal_env.logic.library import CIMCIC, POST, JustBot, NiceBot, RandomBot, TrollBot
+from modal_env.logic.library import LIBRARY, POST, RandomBot
 
 # Derived by hand from the payoffs of the post: DefectBot and CooperateBot are paid the same if f = 1/2, DefectBot and
 # FairBot if f + p = c + epsilon, CooperateBot and FairBot if d + 2 p = epsilon, FairBot and PrudentBot if c = epsilon.
@@ -102,7 +102,7 @@ def test_a_bound_that_is_no_fraction() -> None:
     }
 
 
-@pytest.mark.parametrize("more", [[JustBot], [RandomBot], [CIMCIC, JustBot]], ids=str)
+@pytest.mark.parametrize("more", [[LIBRARY["JustBot"]], [RandomBot], [LIBRARY["CIMCIC"], LIBRARY["JustBot"]]], ids=str)
 def test_ranges_of_games_with_copies(more: list) -> None:
     found = ranges([*POST, *more])
     for epsilon in map(F, ("0", "1/20", "1/4", "3/10", "1/3", "2/5", "1/2", "3/4")):
@@ -130,7 +130,7 @@ def test_asymmetric_equilibria_exist_where_the_opponent_s_size_counts() -> None:
 @pytest.mark.slow
 def test_asymmetric_equilibria_of_a_larger_library() -> None:
     """The post says that all are symmetric; with NiceBot that holds below 1/7 only."""
-    families = ranges([*POST, JustBot, TrollBot, NiceBot]).families
+    families = ranges([*POST, LIBRARY["JustBot"], LIBRARY["TrollBot"], LIBRARY["NiceBot"]]).families
     bounds = {family.interval for family in families if not family.is_symmetric and family.interval.low != 0}
     assert bounds == {Interval(F(1, 7), F(1, 4)), Interval(F(1, 4), F(1, 4))}
 

@@ -8,7 +8,7 @@ import pytest
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
 from modal_env.games.game import ProgramGame
 from modal_env.games.vertices import bicliques, classes, cliques, spread, vertices
-from modal_env.logic.library import CIMCIC, LIBRARY, POST, JustBot, RandomBot
+from modal_env.logic.library import LIBRARY, POST, RandomBot
 
 NAMES = [name for name in LIBRARY if name != "OneBot"][:24]
 
@@ -36,7 +36,7 @@ def test_games_with_copies_and_dominated_agents(seed: int) -> None:
 
 
 def test_classes() -> None:
-    game = ProgramGame([*POST, JustBot, CIMCIC, RandomBot], 0)
+    game = ProgramGame([*POST, LIBRARY["JustBot"], LIBRARY["CIMCIC"], RandomBot], 0)
     found, _ = classes(game.affine, game.affine)
     assert [tuple(game.names[i] for i in members) for members in found] == [
         ("CooperateBot",),

@@ -9,7 +9,7 @@ from modal_env.games.game import COSTS
 from modal_env.games.ranges import Family, Interval, ranges
 from modal_env.games.rational_functions import Root
 from modal_env.games.survival import survival_range, survives
-from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, NiceBot, PrudentBot
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot
 from modal_env.logic.notation import parse
 
 # Does as PrudentBot against the post's agents with five nodes in place of seven: it cooperates with those who treat
@@ -25,7 +25,7 @@ def good(cost: str = "depth") -> Family:
 
 
 def test_the_best_deviant_and_its_gain() -> None:
-    found = survives({"FairBot": 1}, [FairBot], [PrudentBot, CooperateBot, DefectBot, NiceBot], "1/10")
+    found = survives({"FairBot": 1}, [FairBot], [PrudentBot, CooperateBot, DefectBot, LIBRARY["NiceBot"]], "1/10")
     assert (found.deviant, found.gain, found.survives) == (CooperateBot, F(1, 10), False)
     found = survives(CooperateBot, [CooperateBot], POST, "1/10")
     assert (found.deviant, found.gain) == (DefectBot, 1)
@@ -71,7 +71,7 @@ def test_ranges_agree_with_single_epsilons(cost: str, parts: int) -> None:
 def test_a_bound_of_survival_that_is_no_fraction() -> None:
     bound = ranges(POST, "sum").breakpoints[2]
     assert isinstance(bound, Root)
-    assert survival_range(good("sum"), POST, [NiceBot], "sum") == (Interval(F(0), bound),)
+    assert survival_range(good("sum"), POST, [LIBRARY["NiceBot"]], "sum") == (Interval(F(0), bound),)
 
 
 def test_bad_arguments_are_refused() -> None:
@@ -80,4 +80,4 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(GameError):
         survives([1, 1, 0, 0], POST, [FairBot], 0)
     with pytest.raises(GameError):
-        survival_range(good(), [*POST, NiceBot], [FairBot])
+        survival_range(good(), [*POST, LIBRARY["NiceBot"]], [FairBot])
