@@ -23,7 +23,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and the best known as attributes: `FairBot` ...
 Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents; certificates of
 best replies are in `modal_env.best_replies`).
-The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
+The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`.
 Environments: `make`, `parallel_env`, `vector_env`, described in `modal_env.envs.aec`.
 Command line: ``python -m modal_env --help``.
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from modal_env.dynamics.finite import fixation, rare_mutations
     from modal_env.envs.vector import VectorEnv
     from modal_env.games.ranges import Family, ranges
-    from modal_env.games.survival import survival_range, survives
+    from modal_env.games.survival import survival_range
 
 __all__ = [
     "LIBRARY",
@@ -116,7 +116,6 @@ __all__ = [
     "replicator",
     "replies",
     "survival_range",
-    "survives",
     "tournament",
     "vector_env",
 ]
@@ -127,7 +126,6 @@ _LATE = {
     "ranges": "games.ranges",
     "rare_mutations": "dynamics.finite",
     "survival_range": "games.survival",
-    "survives": "games.survival",
 }
 """Names that are imported on first use, as they load scipy or sympy -> where they are."""
 

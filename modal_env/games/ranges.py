@@ -67,6 +67,11 @@ class Interval(NamedTuple):
         """Whether it is a single number."""
         return self.high is not None and self.low == self.high
 
+    @property
+    def inside(self) -> Algebraic:
+        """A number in it, not a bound unless it is a point."""
+        return self.low if self.is_point else between(self.low, self.high)
+
     def covers(self, epsilon: Algebraic) -> bool:
         """Whether a number lies in it."""
         return bool(self.low <= epsilon and (self.high is None or epsilon <= self.high))

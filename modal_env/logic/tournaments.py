@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.logic.notation import as_agents
-from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
+from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, play, solve
 from modal_env.logic.syntax import Agent, closure
 from modal_env.progress import Report, no_report
 
@@ -70,9 +70,11 @@ class Tournament(Tabular):
 
     @cached_property
     def worlds(self) -> NDArray[np.int64]:
-        """[n, n] int64, symmetric: the world at which each play settles."""
-        played = play_all(self.agents)
-        return settled(played)[_places(played, self.agents)]
+        """[n, n] int64, symmetric: the world at which each play settles, from single plays."""
+        found = np.zeros(self.cooperates.shape, np.int64)
+        for i, agent in enumerate(self.agents):
+            found[i, : i + 1] = [play(agent, other).settles for other in self.agents[: i + 1]]
+        return np.maximum(found, found.T)
 
 
 def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tournament:
@@ -86,20 +88,20 @@ def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tou
         GameError, FormulaError: not agents, no agents, more than `MAX_AGENTS`, or as `play`.
     """
     players = as_agents(agents)
-    played = play_all(players, report)
-    places = _places(played, players)
-    cooperates: NDArray[Any] = played.cooperates[places]
+    numbers = {agent: number for number, agent in enumerate(closure(players))}
+    if len(numbers) > MAX_AGENTS:
+        raise GameError(f"{len(numbers):,} agents, called ones included: a tournament takes at most {MAX_AGENTS:,}")
+    game = _Game(numbers)
+    while game.moved or game.world < game.coins.last:
+        game.next_world()
+        report(1 - 1 / (game.world + 2))
+    places = [numbers[agent] for agent in players]
+    cooperates: NDArray[Any] = _unpacked(game.values)[np.ix_(places, places)]
     random = [agent.is_random for agent in players]
     if any(random):
         cooperates = cooperates.astype(np.float64)
         cooperates[random] = 0.5
     return Tournament(players, cooperates)
-
-
-def _places(played: Played, players: Sequence[Agent]) -> tuple[NDArray[np.intp], ...]:
-    """The indices of the players in the squares."""
-    numbers = [played.agents[agent] for agent in players]
-    return np.ix_(numbers, numbers)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -122,9 +124,6 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines if len(names) <= MAX_SHOWN else [*lines, f"... and {len(names) - MAX_SHOWN} more agents"])
 
 
-Square = NDArray[np.bool_]
-
-
 class Parts(NamedTuple):
     """An agent's formula, split at its boxes. Codes are those of `Agent.program`, and ~k stands for box k.
 
@@ -139,74 +138,24 @@ class Parts(NamedTuple):
     letters: list[int]
 
 
-@dataclass(frozen=True)
-class Played:
-    """The final moves of agents, and when they settle.
-
-    Attributes:
-        agents: the index of each agent in the squares: first the players, then all agents called.
-        cooperates: [n, n], whether the row's agent cooperates with the column's; false in rows of RandomBot.
-        settles: [n, n] int64, the first world from which no box of the row's agent changes against the column's.
-    """
-
-    agents: dict[Agent, int]
-    cooperates: Square
-    settles: NDArray[np.int64]
-
-
-def play_all(players: Sequence[Agent], report: Report = no_report) -> Played:
-    """Play all agents against all, including themselves; equal agents count once.
-
-    Raises:
-        GameError: more than `MAX_AGENTS`, or as `modal_env.logic.provability.play`.
-    """
-    numbers = {agent: number for number, agent in enumerate(closure(players))}
-    if len(numbers) > MAX_AGENTS:
-        raise GameError(f"{len(numbers):,} agents, called ones included: a tournament takes at most {MAX_AGENTS:,}")
-
-    coins = _Coins([*numbers])
-    for agent, error in coins.impossible:
-        if _needed(numbers, set(players))[numbers[agent], coins.number]:
-            raise error
-    game = _Game(numbers, coins)
-    while game.moved or game.world < coins.last:
-        game.next_world()
-        report(1 - 1 / (game.world + 2))
-    coins.write_settles(game.settles)
-    return Played(numbers, _unpacked(game.values), game.settles)
-
-
 class _Coins:
     """All plays against RandomBot, by the plain evaluator.
 
     Attributes:
         number: RandomBot's index; -1 if it does not take part.
         solutions: the solutions of the plays against it.
-        impossible: agents that call it on too many others -> the error to raise if that play is needed.
         last: the last world at which anything changes.
     """
 
     def __init__(self, agents: Sequence[Agent]) -> None:
-        self.solutions: list[Solution] = []
-        self.impossible: list[tuple[Agent, GameError]] = []
         self.number = next((number for number, agent in enumerate(agents) if agent.is_random), -1)
-        for agent in agents if self.number >= 0 else ():
-            try:
-                self.solutions.append(solve(Plays([(agent, agents[self.number])]).equations))
-            except GameError as error:
-                self.impossible.append((agent, error))
-                self.solutions.append(Solution((), 0))
+        met = agents if self.number >= 0 else ()
+        self.solutions = [solve(Plays([(agent, agents[self.number])]).equations) for agent in met]
         self.last = max((solution.settles for solution in self.solutions), default=0)
 
     def moves(self, world: int) -> list[bool]:
         """Which agents cooperate with RandomBot."""
         return [bool(solution.words) and solution.value(0, world) for solution in self.solutions]
-
-    def write_settles(self, settles: NDArray[np.int64]) -> None:
-        """Fill in the column and the row of RandomBot."""
-        if self.number >= 0:
-            settles[self.number] = 0
-            settles[:, self.number] = [solution.settles for solution in self.solutions]
 
 
 class _Game:
@@ -218,13 +167,15 @@ class _Game:
         moved: agents with a box that has changed.
     """
 
-    def __init__(self, numbers: dict[Agent, int], coins: _Coins) -> None:
+    def __init__(self, numbers: dict[Agent, int]) -> None:
         self.parts = [_parts(agent, numbers) for agent in numbers]
-        self.coins, self.world = coins, -1
+        self.coins, self.world = _Coins([*numbers]), -1
         self.boxes = [[-1] * len(parts.bodies) for parts in self.parts]
         self.values, self.seen = [0] * len(numbers), [0] * len(numbers)
-        self.settles = np.zeros((len(numbers), len(numbers)), np.int64)
-        self.moved = set(range(len(numbers))) - {coins.number}
+        self.moved = set(range(len(numbers))) - {self.coins.number}
+        self.others = (1 << len(numbers)) - 1  # as bits, all but RandomBot
+        if self.coins.number >= 0:
+            self.others ^= 1 << self.coins.number
 
     def next_world(self) -> None:
         """Compute the values at the next world, and the resulting boxes."""
@@ -233,19 +184,15 @@ class _Game:
             self.values[number] = _evaluate(self.parts[number].above, self.boxes[number], 0, ())
         seen, self.seen = self.seen, self._transposed()
         fresh = [new != old for new, old in zip(self.seen, seen, strict=True)]
-        changes = {
-            number: self._new_boxes(number)
+        self.moved = {
+            number
             for number, parts in enumerate(self.parts)
             if self.world == 0 or number in self.moved or any(fresh[letter] for letter in parts.letters)
+            if self._new_boxes(number)
         }
-        self.moved = {number for number, change in changes.items() if change}
-        rows = sorted(self.moved)
-        changed = _unpacked([changes[number] for number in rows], len(self.values))
-        for row, where in zip(rows, changed, strict=True):
-            self.settles[row, where] = self.world + 1
 
-    def _new_boxes(self, number: int) -> int:
-        """Update an agent's boxes; returns the opponents against whom any box became false."""
+    def _new_boxes(self, number: int) -> bool:
+        """Update an agent's boxes; returns whether any became false."""
         parts, boxes = self.parts[number], self.boxes[number]
         calls = [self.seen[letter] for letter in parts.letters]
         bodies = [_evaluate(body, boxes, self.values[number], calls) for body in parts.bodies]
@@ -253,8 +200,7 @@ class _Game:
         for place, body in enumerate(bodies):
             change |= boxes[place] & ~body
             boxes[place] &= body
-        coin = self.coins.number
-        return change & ((1 << len(self.values)) - 1) & (-1 if coin < 0 else ~(1 << coin))
+        return bool(change & self.others)
 
     def _transposed(self) -> list[int]:
         square = _unpacked(self.values)
@@ -305,40 +251,14 @@ def _evaluate(program: Sequence[int], boxes: Sequence[int], own: int, calls: Seq
     return stack[0]
 
 
-def _unpacked(words: Sequence[int], count: int | None = None) -> Square:
-    """One row per word, with `count` bits (by default the number of words), the lowest first."""
-    count = len(words) if count is None else count
+def _unpacked(words: Sequence[int]) -> NDArray[np.bool_]:
+    """[n, n] the bits of n words, the lowest first."""
+    count = len(words)
     size, full = -(-count // 8), (1 << count) - 1
     packed = np.frombuffer(b"".join((word & full).to_bytes(size, "little") for word in words), np.uint8)
-    return np.unpackbits(packed.reshape(len(words), size), axis=1, count=count, bitorder="little").view(np.bool_)
+    return np.unpackbits(packed.reshape(count, size), axis=1, count=count, bitorder="little").view(np.bool_)
 
 
-def _packed(square: Square) -> list[int]:
+def _packed(square: NDArray[np.bool_]) -> list[int]:
     square = np.ascontiguousarray(square)
     return [int.from_bytes(row.tobytes(), "little") for row in np.packbits(square, axis=1, bitorder="little")]
-
-
-def _needed(numbers: dict[Agent, int], players: set[Agent]) -> Square:
-    """The plays that those of the players depend on: [n, n], of the row's agent against the column's."""
-    is_player = np.array([agent in players for agent in numbers])
-    needed = is_player[:, None] & is_player
-    before = -1
-    while before != (before := int(needed.sum())):
-        for agent, number in numbers.items():
-            others = needed[number] & [not opponent.is_random for opponent in numbers]
-            for called in (agent, *agent.called) if agent.calls_itself else agent.called:
-                needed[:, numbers[called]] |= others
-    return needed
-
-
-def settled(played: Played) -> NDArray[np.int64]:
-    """[n, n] int64, symmetric: when each play settles, counting all boxes of all plays that it depends on."""
-    found = played.settles.copy()
-    coins = [number for agent, number in played.agents.items() if agent.is_random]
-    others = np.delete(np.arange(len(found)), coins)
-    before = -1
-    while before != (before := int(found.sum())):
-        for agent, number in played.agents.items():
-            for called in (agent, *agent.called) if agent.calls_itself else agent.called:
-                found[number, others] = np.maximum(found[number, others], found[others, played.agents[called]])
-    return np.maximum(found, found.T)

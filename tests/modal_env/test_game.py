@@ -163,8 +163,6 @@ def test_agents_by_name_and_as_formulas() -> None:
 
 
 def test_deviants_by_name() -> None:
-    found = modal_env.survives({"FB": 1}, ["CB", "FB"], ["DB", "CB"], E)
-    assert (found.deviant, found.gain, found.survives) == (CooperateBot, E, False)
     family = modal_env.ranges(["DB", "FB"]).families[0]
     assert modal_env.survival_range(family, ["DB", "FB"], ["JB"]) == (family.interval,)
 

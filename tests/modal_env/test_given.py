@@ -20,7 +20,7 @@ from modal_env.dynamics.stability import jacobian
 from modal_env.errors import FormulaError, GameError, ModalError, ProgramActionError
 from modal_env.games.game import ProgramGame
 from modal_env.logic.finite_machines import machine
-from modal_env.logic.library import LIBRARY, POST
+from modal_env.logic.library import POST
 from modal_env.logic.notation import parse
 from modal_env.logic.provability import fixed_point, play
 from modal_env.logic.syntax import MAX_NAME, MAX_NESTING, Agent, Formula, Op
@@ -48,8 +48,6 @@ DOORS: list[Callable[[Any], object]] = [
     lambda junk: modal_env.exploitability(GAME, junk),
     lambda junk: modal_env.equilibria(junk, "1/10"),
     lambda junk: modal_env.ranges(junk),
-    lambda junk: modal_env.survives(junk, POST, POST, 0),
-    lambda junk: modal_env.survives(PURE, POST, junk, 0),
     lambda junk: modal_env.survival_range(junk, POST, POST),
     lambda junk: modal_env.replicator(junk, [1], 1),
     lambda junk: modal_env.replicator(GAME, junk, 1),
@@ -280,7 +278,6 @@ class TestFace:
         names = ["FB", "db", "[]X(me)"]
         assert tournament(names).agents == (*ProgramGame(names[:2], 0).agents, FairBot)
         assert play("FB", "PB").moves == play(FairBot, PrudentBot).moves
-        assert modal_env.survives("FB", ["FB", "DB"], ["CB"], "1/10").deviant == LIBRARY["CooperateBot"]
 
     def test_other_kinds_are_taken_or_refused_by_our_own_errors(self) -> None:
         wrong = []

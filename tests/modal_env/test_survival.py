@@ -5,12 +5,12 @@ from fractions import Fraction as F
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.games.game import COSTS
+from modal_env.games.game import COSTS, Mix, ProgramGame, dot, meet
 from modal_env.games.ranges import Family, Interval, ranges
 from modal_env.games.rational_functions import Root
-from modal_env.games.survival import survival_range, survives
+from modal_env.games.survival import survival_range
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot
-from modal_env.logic.notation import parse
+from modal_env.logic.notation import Agent, parse
 
 # Does as PrudentBot against the post's agents with five nodes in place of seven: it cooperates with those who treat
 # DefectBot as []false does.
@@ -24,13 +24,11 @@ def good(cost: str = "depth") -> Family:
     )
 
 
-def test_the_best_deviant_and_its_gain() -> None:
-    found = survives({"FairBot": 1}, [FairBot], [PrudentBot, CooperateBot, DefectBot, LIBRARY["NiceBot"]], "1/10")
-    assert (found.deviant, found.gain, found.survives) == (CooperateBot, F(1, 10), False)
-    found = survives(CooperateBot, [CooperateBot], POST, "1/10")
-    assert (found.deviant, found.gain) == (DefectBot, 1)
-    found = survives(DefectBot, [DefectBot], [FairBot, PrudentBot], "1/10")
-    assert (found.deviant, found.gain, found.survives) == (FairBot, F(-1, 10), True)
+def gain(mix: Mix, agents: list[Agent], epsilon: F, cost: str) -> F:
+    """How much more the best deviant is paid than a mix that both play, by single plays."""
+    game = ProgramGame(agents, epsilon, cost)
+    paid = [dot(mix, [meet(one, agent, cost).paid(epsilon) for agent in agents]) for one in EVERYBODY]
+    return max(paid) - game.utility(mix, mix)
 
 
 def test_no_equilibrium_of_the_post_s_game_falls_to_any_of_the_library() -> None:
@@ -41,8 +39,7 @@ def test_no_equilibrium_of_the_post_s_game_falls_to_any_of_the_library() -> None
 def test_with_formula_size_as_cost_the_good_mix_falls_to_a_shorter_prudent_bot() -> None:
     """It is paid as PrudentBot, but for two nodes fewer, so it gains 2 eps everywhere but at 0."""
     assert survival_range(good("size"), POST, [SHORT], "size") == (Interval(F(0), F(0)),)
-    mix = good("size").rows[0].at(F(1, 20))
-    assert survives(mix, POST, EVERYBODY, "1/20", "size").gain == 2 * F(1, 20)
+    assert gain(good("size").rows[0].at(F(1, 20)), [*POST], F(1, 20), "size") == 2 * F(1, 20)
 
 
 def test_a_range_in_parts() -> None:
@@ -64,8 +61,8 @@ def test_ranges_agree_with_single_epsilons(cost: str, parts: int) -> None:
         found = survival_range(family, agents, EVERYBODY, cost)
         for epsilon in (F(i, parts) for i in range(3 * parts // 2)):
             if family.interval.covers(epsilon):
-                single = survives(family.rows[0].at(epsilon), agents, EVERYBODY, epsilon, cost)
-                assert single.survives == any(part.covers(epsilon) for part in found), epsilon
+                survives = gain(family.rows[0].at(epsilon), agents, epsilon, cost) <= 0
+                assert survives == any(part.covers(epsilon) for part in found), epsilon
 
 
 def test_a_bound_of_survival_that_is_no_fraction() -> None:
@@ -76,8 +73,6 @@ def test_a_bound_of_survival_that_is_no_fraction() -> None:
 
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(GameError):
-        survives(FairBot, POST, [], 0)
-    with pytest.raises(GameError):
-        survives([1, 1, 0, 0], POST, [FairBot], 0)
+        survival_range(good(), POST, [])
     with pytest.raises(GameError):
         survival_range(good(), [*POST, LIBRARY["NiceBot"]], [FairBot])

@@ -388,7 +388,7 @@ class TestComments:
     def test_depth_and_worlds(self) -> None:
         """One expects to relate the depth to the world at which things stabilize. It is no bound: SlipBot has 2."""
         assert [modal_env.play(agent, agent).settles for agent in POST] == [0, 0, 0, 1]
-        assert [modal_env.play(modal_env.WaitFairBot(k), FairBot).settles for k in (1, 2, 5)] == [2, 3, 6]
+        assert [modal_env.play(modal_env.library.WaitFairBot(k), FairBot).settles for k in (1, 2, 5)] == [2, 3, 6]
         assert modal_env.play(SlipBot, SlipBot).settles == 3
 
     def test_a_cost_that_is_the_sum(self) -> None:
