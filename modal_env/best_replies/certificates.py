@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from modal_env.best_replies.search import FoundReply, replies
+from modal_env.checks import brief, exact, items
 from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, dot
-from modal_env.logic.notation import Agent, as_agents
+from modal_env.logic.notation import Agent, as_agent, as_agents
 from modal_env.logic.provability import play
 
 Line = tuple[Fraction, Fraction]
@@ -46,7 +47,7 @@ class Certificate:
 
     def paid(self, agent: Agent) -> Line:
         """An agent's payoff against the mix, cost deducted."""
-        return self._paid(_made(agent, self.opponents))
+        return self._paid(_made(as_agent(agent), self.opponents))
 
     def _paid(self, reply: FoundReply) -> Line:
         points = [PAYOFFS[own + other] for own, other in reply.moves]
@@ -88,9 +89,10 @@ def certify(
         GameError: the shares do not sum to 1, or the agents have different payoffs, or are best replies at no epsilon.
     """
     opponents, best = as_agents(mix, "mix"), as_agents(support, "support")
-    found = Certificate(
-        title, opponents, tuple(mix.values()), best, tuple(replies(opponents, calls)), Fraction(0), None
-    )
+    shares = tuple(_line(share) for share in mix.values()) if isinstance(mix, Mapping) else ()
+    if len(shares) != len(opponents):
+        raise GameError(f"mix={brief(mix)}: give a mapping of opponents to shares (a, b), which are a + b * epsilon")
+    found = Certificate(title, opponents, shares, best, tuple(replies(opponents, calls)), Fraction(0), None)
     if wrong := _wrong_sums(found):
         raise GameError(f"{title}: {wrong[0]}")
     bounds = nonnegative(found.margins)
@@ -100,7 +102,13 @@ def certify(
 
 
 def faults(certificate: Certificate) -> list[str]:
-    """The errors in a certificate; empty if it holds."""
+    """The errors in a certificate; empty if it holds.
+
+    Raises:
+        GameError: it is none.
+    """
+    if not isinstance(certificate, Certificate):
+        raise GameError(f"certificate={brief(certificate)}: give one that `certify` returns")
     if len(certificate.shares) != len(certificate.opponents):
         return [f"there are {len(certificate.shares)} shares for {len(certificate.opponents)} opponents"]
     found = [
@@ -114,6 +122,18 @@ def faults(certificate: Certificate) -> list[str]:
         holds = "nowhere" if bounds is None else f"for {range_text(bounds)}"
         found.append(f"it holds {holds}, not for {range_text(claimed_range)}")
     return found
+
+
+def _line(share: object) -> Line:
+    """A share as a line in epsilon.
+
+    Raises:
+        GameError: not two numbers.
+    """
+    pair = items(share, 3)
+    if pair is None or len(pair) != 2:
+        raise GameError(f"mix: {brief(share)} is no share: give (a, b), which is a + b * epsilon")
+    return exact(pair[0], "a share"), exact(pair[1], "a share")
 
 
 def _wrong_sums(certificate: Certificate) -> list[str]:

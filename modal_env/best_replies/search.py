@@ -20,7 +20,7 @@ from modal_env.logic.library import LIBRARY
 from modal_env.logic.notation import Agent, as_agent, as_agents
 from modal_env.logic.provability import Outcome, play
 from modal_env.logic.syntax import closure
-from modal_env.progress import Report, no_report, part
+from modal_env.progress import Report, check_report, no_report, part
 
 MAX_DEPTH = 3
 SEARCHED = 0.5  # part of the progress for finding replies; the rest is for writing an agent for each
@@ -66,6 +66,7 @@ def replies(
             than MAX_CALLS calls, of too great a depth, or with the same name.
         FormulaError: a text that is neither name nor formula.
     """
+    check_report(report)
     depth = whole("depth", depth, 0, MAX_DEPTH)
     met, called = as_agents(opponents, "opponents"), _checked_calls(calls, depth)
     check_machines("opponents", met)

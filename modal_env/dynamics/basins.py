@@ -26,7 +26,7 @@ from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_tr
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import ProgramGame
-from modal_env.progress import Report, no_report
+from modal_env.progress import Report, check_report, no_report
 
 Z95 = 1.959963984540054
 """97.5% quantile of the normal distribution."""
@@ -117,6 +117,7 @@ def basins(
         GameError: payoffs that are not square and exact, or have no strict pure equilibrium; an invalid number of
             starts or seed; a time that is not above 0; or a tolerance outside [1e-13, 0.1].
     """
+    check_report(report)
     payoffs = payoffs_of(game)
     if not payoffs.strict_pure:
         raise GameError(f"no agent of {', '.join(payoffs.names)} is the only best reply to itself: no basins to count")

@@ -36,7 +36,7 @@ from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import ProgramGame, position
 from modal_env.logic.tournaments import listed
-from modal_env.progress import Report, no_report
+from modal_env.progress import Report, check_report, no_report
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
 
@@ -165,6 +165,7 @@ def replicator(
             not above 0; times outside [0, time] or not in order; a tolerance outside [1e-13, 1e-3]; more than
             `MAX_RATES` evaluations.
     """
+    check_report(report)
     payoffs = payoffs_of(game)
     shares = read_shares(payoffs, start)
     _check_options(time, tolerance)

@@ -92,7 +92,7 @@ from typing import Any
 import numpy as np
 from pettingzoo import AECEnv
 
-from modal_env.checks import whole
+from modal_env.checks import brief, whole
 from modal_env.envs.contest_env import ContestEnv
 from modal_env.envs.setting import RENDER_MODES, Setting
 from modal_env.errors import ProgramActionError
@@ -173,6 +173,8 @@ class ModalCombatEnv(ContestEnv, AECEnv):
             ProgramActionError: the game is over or has not begun.
         """
         self._check_running()
+        if not isinstance(observe, bool):
+            raise ProgramActionError(f"observe={brief(observe)}: give True or False")
         return super().last(observe)
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:

@@ -14,7 +14,7 @@ from modal_env.games.costs import Cost, GivenCost, as_cost
 from modal_env.games.game import GivenPayoffs, check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.logic.library import LIBRARY, POST
-from modal_env.logic.notation import as_agents
+from modal_env.logic.notation import MAX_AGENTS, as_agents
 from modal_env.logic.syntax import MAX_NESTING, Agent
 
 RENDER_MODES = ("human", "ansi")
@@ -22,7 +22,6 @@ ACTIONS = ("library", "formula", "tokens")
 BUDGETS = {"formula": (1000, 10_000), "tokens": (16, MAX_NESTING)}  # default and maximum
 MAX_ROUNDS = 100_000
 MAX_PLAYERS = 1000
-MAX_AGENTS = 10_000
 MAX_NUMBERS = 20_000_000  # in the observations of all players in total
 
 
@@ -138,12 +137,10 @@ def _check_memory(setting: Setting) -> None:
 
 
 def _checked_agents(name: str, given: Iterable[Agent | str]) -> tuple[Agent, ...]:
-    """Check the programs to choose from or the agents to call, given as objects, by name or as formulas.
+    """The programs to choose from or the agents to call; there may be none.
 
     Raises:
         GameError, FormulaError: as `make_setting`.
     """
     listed = items(given, MAX_AGENTS + 1)
-    if listed is None or len(listed) > MAX_AGENTS:
-        raise GameError(f"{name}={brief(given)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
-    return tuple(map(check_calls, as_agents(listed, name))) if listed else ()
+    return () if listed == () else tuple(map(check_calls, as_agents(listed, name)))

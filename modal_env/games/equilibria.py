@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from modal_env.checks import Number
+from modal_env.checks import Number, brief
 from modal_env.errors import GameError
 from modal_env.games.costs import GivenCost
 from modal_env.games.game import PAYOFFS, GivenPayoffs, Mix, ProgramGame, Shares
@@ -28,7 +28,7 @@ from modal_env.games.vertices import (
     vertices,
 )
 from modal_env.logic.notation import Agent
-from modal_env.progress import Report, no_report
+from modal_env.progress import Report, check_report, no_report
 
 ZERO = Fraction(0)
 
@@ -126,6 +126,7 @@ def equilibria(
     Raises:
         GameError, FormulaError: as `ProgramGame`; symmetric_only in an asymmetric game.
     """
+    check_report(report)
     game = ProgramGame(agents, epsilon, cost, payoffs)
     check_symmetric(game, symmetric_only)
     return equilibria_of(game.names, game.utilities, symmetric_only, report, game.turned.utilities)
@@ -137,6 +138,8 @@ def check_symmetric(game: ProgramGame, symmetric_only: bool) -> None:
     Raises:
         GameError: the game is asymmetric.
     """
+    if not isinstance(symmetric_only, bool):
+        raise GameError(f"symmetric_only={brief(symmetric_only)}: give True or False")
     if symmetric_only and not game.payoffs.is_symmetric:
         raise GameError(f"{game.payoffs.label}: this game is asymmetric, so leave symmetric_only out")
 
@@ -213,8 +216,10 @@ def exploitability(game: ProgramGame, mix: Shares, against: Shares | None = None
         against: the column player's mix; by default the same.
 
     Raises:
-        GameError: the shares are not a mix of the game's agents.
+        GameError: not a game, or the shares are not a mix of its agents.
     """
+    if not isinstance(game, ProgramGame):
+        raise GameError(f"game={brief(game)}: give a ProgramGame")
     other = mix if against is None else against
     seats = [(game, mix, other), (game.turned, other, mix)]
     return max(max(seat.replies(theirs)) - seat.utility(own, theirs) for seat, own, theirs in seats)

@@ -51,7 +51,7 @@ from modal_env.games.vertices import (
 )
 from modal_env.logic.notation import Agent
 from modal_env.logic.tournaments import listed
-from modal_env.progress import Report, no_report
+from modal_env.progress import Report, check_report, no_report
 
 ZERO = Fraction(0)
 
@@ -71,10 +71,6 @@ class Interval(NamedTuple):
     def inside(self) -> Algebraic:
         """A number in it, not a bound unless it is a point."""
         return self.low if self.is_point else between(self.low, self.high)
-
-    def covers(self, epsilon: Algebraic) -> bool:
-        """Whether a number lies in it."""
-        return bool(self.low <= epsilon and (self.high is None or epsilon <= self.high))
 
     def __str__(self) -> str:
         low = self.low
@@ -199,6 +195,7 @@ def ranges(
     Raises:
         GameError, FormulaError: as `ProgramGame`.
     """
+    check_report(report)
     game = ProgramGame(agents, 0, cost, payoffs)
     check_symmetric(game, symmetric_only)
     return follow(game.names, *game.affine, symmetric_only, report, game.turned.affine)

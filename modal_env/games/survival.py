@@ -7,7 +7,7 @@ claims this of its good mix against all modal agents; here it is computed for gi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from sympy.polys.rings import PolyElement
 
@@ -51,10 +51,10 @@ def survival_range(
     }
     low, high = family.interval
     roots = {root for one in gaps for root in positive_roots(one) if low < root and (high is None or root < high)}
-    bounds = [*sorted({low, *roots}), high]
-    parts = [Interval(low, low)]
-    for one, other in pairwise(bounds):
-        parts += [Interval(one, other), *([] if other is None else [Interval(other, other)])]
+    points = sorted({low, *roots})
+    ends = [*points[1:], high]
+    parts = [part for one, end in zip(points, ends, strict=True) for part in (Interval(one, one), Interval(one, end))]
+    parts += [] if high is None else [Interval(high, high)]
     safe = groupby(parts, lambda part: all(sign(one, part.inside) >= 0 for one in gaps))
     runs = [list(run) for is_safe, run in safe if is_safe]
     return tuple(Interval(run[0].low, run[-1].high) for run in runs)

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.checks import brief, items
 from modal_env.errors import GameError
-from modal_env.logic.notation import Agent, Op, as_agent
+from modal_env.logic.notation import Agent, Op
 from modal_env.logic.syntax import can_be_called, closure
 
 MAX_STATES = 4096
@@ -47,35 +46,20 @@ class Machine:
         return state
 
 
-def machine(agent: Agent | str, calls: Sequence[Agent | str] | None = None) -> Machine:
+def machine(agent: Agent, calls: Sequence[Agent] | None = None) -> Machine:
     """The machine of an agent.
 
     Args:
-        agent: any agent but RandomBot, or the name or formula of one.
-        calls: the letters of the symbols; by default the agents that the agent calls.
+        agent: any agent but RandomBot, which is not a function of its opponent.
+        calls: the letters of the symbols, all agents that it calls among them; by default just these.
 
     Raises:
-        GameError: RandomBot, which is not a function of its opponent; the agent calls an agent that is not in `calls`;
-            more than MAX_CALLS calls or MAX_STATES states.
+        GameError: more than MAX_CALLS calls or MAX_STATES states.
     """
-    agent = as_agent(agent)
-    letters = agent.called if calls is None else _letters(calls)
-    if coins := [one for one in (agent, *letters) if one.is_random]:
-        raise GameError(
-            f"{coins[0].name[:60]!r} is RandomBot, which is not a machine: no machine for {agent.name[:60]!r}"
-        )
-    if missing := [call.name for call in agent.called if call not in letters]:
-        raise GameError(f"{agent.name[:60]!r} calls {missing[0]!r}, which is not among the calls given")
+    letters = agent.called if calls is None else tuple(calls)
     if len(letters) > MAX_CALLS:
-        raise GameError(f"{len(letters)} calls: at most {MAX_CALLS} are possible")
+        raise GameError(f"{agent.name[:60]!r}: {len(letters)} calls, of at most {MAX_CALLS}")
     return _explored(_BoxValues(agent, letters), letters)
-
-
-def _letters(calls: object) -> tuple[Agent, ...]:
-    given = items(calls)
-    if given is None:
-        raise GameError(f"calls={brief(calls)}: give a list of agents")
-    return tuple(map(as_agent, given))
 
 
 class _BoxValues:

@@ -30,7 +30,9 @@ from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.parser import LISTED, OWN_WORDS, THIS, parse_agents
 from modal_env.logic.syntax import NAME, Agent, Formula, Op, can_be_called
 
-__all__ = ["Agent", "Formula", "Op", "as_agent", "as_agents", "find", "parse"]
+__all__ = ["MAX_AGENTS", "Agent", "Formula", "Op", "as_agent", "as_agents", "find", "parse"]
+
+MAX_AGENTS = 10_000  # of a game or a tournament, called ones included: squares of them take a gigabyte
 
 
 def parse(text: str, *, name: str | None = None, helpers: Mapping[str, Agent | str] | None = None) -> Agent:
@@ -92,10 +94,12 @@ def as_agents(given: object, name: str = "agents") -> tuple[Agent, ...]:
     """One or more agents, each an object, a name or a formula; `name` is used in the error message.
 
     Raises:
-        GameError: not a list of agents and texts, or an empty list.
+        GameError: not a list of agents and texts, empty, or of more than `MAX_AGENTS`.
         FormulaError: a text that is neither name nor formula, see `find`.
     """
-    found = items(given)
+    found = items(given, MAX_AGENTS + 1)
+    if found and len(found) > MAX_AGENTS:
+        raise GameError(f"{name}={brief(given)}: at most {MAX_AGENTS:,} agents are possible")
     if not found or not all(isinstance(agent, (Agent, str)) for agent in found):
         hint = "give a list of agents, one at least: names such as 'FairBot' or formulas '[]X(me)'"
         raise GameError(f"{name}={brief(given)}: {hint}")

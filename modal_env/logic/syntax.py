@@ -82,8 +82,7 @@ class Formula:
             that they are fast for every formula and deterministic.
 
     Raises:
-        FormulaError: wrong types or number of parts, an agent whose name cannot stand in X(.), higher than MAX_NESTING,
-            larger than MAX_SIZE.
+        FormulaError: an agent whose name cannot stand in X(.), higher than MAX_NESTING, larger than MAX_SIZE.
     """
 
     op: Op
@@ -99,9 +98,6 @@ class Formula:
 
     def __post_init__(self) -> None:
         parts, op = self.parts, self.op
-        self._check_kinds()
-        if len(parts) != PARTS.get(op, 0):
-            raise FormulaError(f"a node {op.name} has {PARTS.get(op, 0)} parts, not {len(parts)}")
         modal = op in (Op.BOX, Op.DIAMOND)
         put = object.__setattr__  # the dataclass is frozen
         inline = self.agent.size if self.agent is not None and self.is_inline else 0
@@ -121,23 +117,6 @@ class Formula:
         put(self, "digest", blake2b(content, digest_size=16).digest())
         if self.nesting > MAX_NESTING or self.size > MAX_SIZE:
             raise FormulaError(f"the formula is too large: at most {MAX_NESTING} levels and {MAX_SIZE:,} nodes")
-
-    def _check_kinds(self) -> None:
-        parts, is_call = self.parts, self.op is Op.CALL
-        if (
-            not isinstance(self.op, Op)
-            or not isinstance(parts, tuple)
-            or not all(isinstance(p, Formula) for p in parts)
-        ):
-            raise FormulaError(f"a node {brief(self.op)} of {brief(parts)}: give an Op, and a tuple of Formulas")
-        if not (self.agent is None or (is_call and isinstance(self.agent, Agent))):
-            raise FormulaError(f"a node {self.op.name} with {brief(self.agent)}: only a CALL has an Agent")
-        if (
-            not isinstance(self.letter, str)
-            or bool(self.letter) != (self.op is Op.LETTER)
-            or len(self.letter) > MAX_NAME
-        ):
-            raise FormulaError(f"a node {self.op.name} with the letter {brief(self.letter)}: only a LETTER has one")
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Formula) else NotImplemented
@@ -281,7 +260,7 @@ class Agent:
 
     def renamed(self, name: str) -> Agent:
         """The same agent with another name."""
-        return self if name == self.name else Agent(name, self.formula)
+        return self if isinstance(name, str) and name == self.name else Agent(name, self.formula)
 
     def __str__(self) -> str:
         return self.text

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
-from modal_env.logic.notation import as_agents
+from modal_env.logic.notation import MAX_AGENTS, as_agents
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, play, solve
 from modal_env.logic.syntax import Agent, closure
-from modal_env.progress import Report, no_report
+from modal_env.progress import Report, check_report, no_report
 
 MAX_SHOWN = 40  # agents of a printed table
-MAX_AGENTS = 10_000  # of a tournament, called ones included: the squares take a gigabyte
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,7 @@ def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tou
     Raises:
         GameError, FormulaError: not agents, no agents, more than `MAX_AGENTS`, or as `play`.
     """
+    check_report(report)
     players = as_agents(agents)
     numbers = {agent: number for number, agent in enumerate(closure(players))}
     if len(numbers) > MAX_AGENTS:

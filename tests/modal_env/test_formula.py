@@ -205,8 +205,6 @@ def test_names_that_differ_in_case_alone() -> None:
 
 def test_trees_made_by_hand_are_checked() -> None:
     call = Formula(Op.CALL)
-    with pytest.raises(FormulaError, match="has 1 parts, not 2"):
-        Formula(Op.BOX, (call, call))
     with pytest.raises(FormulaError, match="must stand under"):
         Agent("A", call)
     with pytest.raises(FormulaError):
