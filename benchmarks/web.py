@@ -1,6 +1,6 @@
-"""Load test of a game with people: confirmation times, idle event streams, and killed servers.
+"""Load test of a game with people: confirmation times, and killed servers.
 
-    python -m benchmarks.web                  # seven people, then 1,000 idle streams
+    python -m benchmarks.web                  # seven people
     python -m benchmarks.web --kills 50       # kill -9 at 50 random moments
 
 People are scripts that send HTTP requests to a server in a separate process.
@@ -25,14 +25,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address
-from evaluation.web.settings import TableSettings
-from welfare_env import Rules
+from evaluation.web.settings import TableSettings, seated
+from welfare_env import Rules, load_board
 
 SERVER = """
 import sys
@@ -47,6 +47,7 @@ with listening(address) as sock:
     print(address.url, flush=True)
     make_server(make_site(Routes(host).all, address, host.running)).run(sockets=[sock])
 """
+LOOK = 0.05  # seconds between questions; pages wait two
 LOST = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
 
 
@@ -70,7 +71,6 @@ class Person:
     seen: dict[str, Any] = field(default_factory=dict)
     pause: float = 0.0  # maximum thinking time, in seconds
     position: int = -1
-    stream: BinaryIO | None = None
     connection: http.client.HTTPConnection | None = None
 
     @property
@@ -106,43 +106,24 @@ class Person:
             time.sleep(0.02)
 
     def play(self) -> None:
-        """Play a game to its end; as a page does, request updates when the stream announces them."""
+        """Play a game to its end; as a page does, ask from time to time whether anything has changed."""
         self.ask_until_answered("/enter", self.link)
         step, phases = "", 0
         while True:
-            _, state = self.ask_until_answered(f"/state?since={max(0, phases - 1)}")
-            step, self.position = state["step"], state["position"]
+            known = f"since={max(0, phases - 1)}&position={self.position}"
+            _, state = self.ask_until_answered(f"/state?{known}")
+            if not state:
+                time.sleep(LOOK)
+                continue
+            step = state["step"]
             if step == "end":
                 break
             if "game" in state:
                 phases = state["game"]["since"] + len(state["game"]["phases"])
             if state.get("view", {}).get("is_asked") and not state["answer"]:
                 self._answer(state)
-            else:
-                self._wait()
+            self.position = state["position"]
         self.seen = self.ask_until_answered("/state")[1]
-        self._close_stream()
-
-    def _wait(self) -> None:
-        """Wait until the stream announces a new position, or the server is down."""
-        while True:
-            try:
-                if self.stream is None:
-                    self.stream = _stream(self, self.position).makefile("rb")
-                line = self.stream.readline()
-            except LOST:
-                line = b""
-            if not line:
-                self._close_stream()
-                time.sleep(0.02)
-                return
-            if line.startswith(b"data: ") and int(line[6:]) != self.position:
-                return
-
-    def _close_stream(self) -> None:
-        if self.stream is not None:
-            self.stream.close()
-            self.stream = None
 
     def _answer(self, state: dict[str, Any]) -> None:
         given = self._drawn(state["view"])
@@ -238,27 +219,17 @@ def killed_games(folder: Path, settings: TableSettings, kills: int, seed: int) -
 
 def _checked(folder: Path, person: Person) -> tuple[int, int, int]:
     """A person's confirmed, lost and duplicated answers, by the journal and by what the page showed in the end."""
-    lines = (folder / person.game / "journal.jsonl").read_text().splitlines()
-    entries = [json.loads(line) for line in lines]
+    entries = GameFolder(folder / person.game).journal.entries()
     kept = [entry for entry in entries if entry["kind"] == "answer" and entry["seat"] == person.seat]
     steps = [entry["step"] for entry in kept]
     said = [message for phase in person.seen["game"]["phases"] for message in phase["messages"]]
     sent = [(message[0], message[1], message[2], message[3]) for message in said if message[1] == person.seat]
     wanted = sum(len(given["messages"]) for _, given in person.confirmed if "messages" in given)
-    lost = sum(not _is_kept(step, given, kept) for step, given in person.confirmed) + max(0, wanted - len(sent))
-    return len(person.confirmed), lost, len(steps) - len(set(steps)) + len(sent) - len(set(sent))
-
-
-def _is_kept(step: str, given: dict[str, Any], kept: list[dict[str, Any]]) -> bool:
-    return any(
-        entry["step"] == step and all(entry.get(name) == value for name, value in given.items()) for entry in kept
+    lost = sum(
+        (step, given) not in [(each["step"], each["given"]) for each in kept] for step, given in person.confirmed
     )
-
-
-def resident(pid: int) -> float:
-    """Resident memory of a process, in megabytes."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    lost += max(0, wanted - len(sent))
+    return len(person.confirmed), lost, len(steps) - len(set(steps)) + len(sent) - len(set(sent))
 
 
 def percentile(people: list[Person], share: float) -> float:
@@ -268,13 +239,13 @@ def percentile(people: list[Person], share: float) -> float:
 
 def small_game() -> TableSettings:
     """Two people and one hold policy, three years, on a toy board."""
-    profile = "PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"
-    return TableSettings(profile, Rules(years=3, message_rounds=1), "clique:3")
+    rules = Rules(years=3, message_rounds=1)
+    return TableSettings(seated(["PLAYERA", "PLAYERB"], "hold", rules, "clique:3"))
 
 
 def standard_game() -> TableSettings:
     """Seven people, three years, on the standard board."""
-    return TableSettings("7*human:", Rules(years=3, message_rounds=1))
+    return TableSettings(seated(load_board("standard").powers, "hold", Rules(years=3, message_rounds=1)))
 
 
 def together(pause: float) -> None:
@@ -295,41 +266,9 @@ def together(pause: float) -> None:
         )
 
 
-def idle(streams: int) -> None:
-    """Idle event streams: print whether the server still answers."""
-    with tempfile.TemporaryDirectory() as name:
-        port = free_port()
-        game = GameFolder.create(Path(name), small_game(), Address(port=port)).folder
-        with server(game, port) as process:
-            people = people_of(game, port, 0)
-            people[0].ask("/enter", people[0].link)
-            before = resident(process.pid)
-            held = [_stream(people[0]) for _ in range(streams)]
-            answered = sum(b"text/event-stream" in sock.recv(4096) for sock in held)
-            after = resident(process.pid)
-            play_all_at_once(people)
-            told = sum(b"data: " in sock.recv(65536) for sock in held)
-            for sock in held:
-                sock.close()
-        print(
-            f"{answered} of {streams} idle streams open: {after - before:.0f} MB more; a game meanwhile: "
-            f"p95 {percentile(people, 0.95):.0f} ms a confirmation; {told} streams were notified"
-        )
-
-
-def _stream(person: Person, after: int = -1) -> socket.socket:
-    """An event stream, as a page reopens it after a position."""
-    sock = socket.create_connection(("127.0.0.1", person.port), timeout=30)
-    head = f"GET /g/{person.game}/events HTTP/1.1\r\nHost: 127.0.0.1:{person.port}\r\nCookie: {person.cookie}\r\n"
-    head += f"Last-Event-ID: {after}\r\n\r\n" if after >= 0 else "\r\n"
-    sock.sendall(head.encode())
-    return sock
-
-
 def main() -> None:
     """Run the chosen measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--streams", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=0)
     given = parser.parse_args()
     if given.kills:
@@ -338,7 +277,6 @@ def main() -> None:
         return
     for pause in (1.0, 0.0):
         together(pause)
-    idle(given.streams)
 
 
 if __name__ == "__main__":

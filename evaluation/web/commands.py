@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,13 +16,14 @@ from evaluation.measures.lm_usage import spent
 from evaluation.play.playing import set_up_game
 from evaluation.play.runner import Runner
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, profile_with
+from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, seated
 from welfare_env import Rules
 from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
     from evaluation.web.seats import GameFolder
+    from evaluation.web.serving import Address
 
 KEPT = "everything confirmed is saved; `welfare-env play FOLDER`, with the folder of the game, continues it"
 UNSAVED = "the terminal saves only finished games, the browser all"
@@ -87,66 +87,65 @@ def play(
     with errors_in_one_line(UNSAVED if terminal else KEPT):
         if not terminal and not all(find_spec(name) for name in ("starlette", "uvicorn")):
             raise EvaluationError(f"playing in the browser needs {install_extra('web')}; or use --terminal")
-        is_old = len(seats) == 1 and Path(seats[0]).is_dir()
+        folder = _opened(Path(seats[0])) if len(seats) == 1 and Path(seats[0]).is_dir() else None
         if link is not None:
-            _print_link(Path(seats[0]), link.upper())
+            print(_new_link(folder or _opened(Path(seats[0])), link.upper()))
             return
-        rules = Rules(variant=variant, years=years, message_rounds=message_rounds)
-        settings = (
-            _open(seats[0]).settings
-            if is_old
-            else TableSettings(profile_with(seats, others, map_name), rules, map_name, seed, minutes, spectators)
-        )
+        if folder is None:
+            rules = Rules(variant=variant, years=years, message_rounds=message_rounds)
+            settings = TableSettings(seated(seats, others, rules, map_name, seed), minutes, spectators)
+        else:
+            settings = folder.settings
         models = _language_models(settings, budget_tokens, budget_dollars)
         if terminal:
             _play_here(settings, store, models)
             return
-        given = {"host": host, "port": port, "public_url": public_url}
-        address = {name: value for name, value in given.items() if value is not None}
-        opens = not no_browser and len(settings.seats) == 1
-        _serve(settings, _open(seats[0]) if is_old else None, out, address, store, models, opens)
+        from evaluation.web.serving import Address
+
+        old = Address() if folder is None else folder.address
+        url = old.public_url if public_url is None else public_url
+        address = Address(host or old.host, port or old.port, url)
+        _serve(settings, folder or out, address, store, models, not no_browser and len(settings.seats) == 1)
         if models is not None and models.budget is not None:
             print(spent(models.budget.spent))
 
 
-def _open(folder: str | Path) -> GameFolder:
+def _opened(folder: Path) -> GameFolder:
     from evaluation.web.seats import GameFolder
 
-    return GameFolder(Path(folder))
+    return GameFolder(folder)
 
 
 def _serve(
     settings: TableSettings,
-    seats: GameFolder | None,
-    out: Path,
-    given: Mapping[str, Any],
+    where: GameFolder | Path,
+    address: Address,
     store: Path,
     models: SharedModels | None,
     opens: bool,
 ) -> None:
-    """Serve a game until the process is interrupted.
+    """Serve a game until the process is interrupted. Nothing is written or printed before all that can fail has worked.
 
     Args:
-        seats: the game to continue; None creates one in `out`, once the server listens.
-        given: fields of the address; others are as before.
+        where: the game to continue, or a folder of games in which a new one is created.
         opens: open the browser.
     """
     from evaluation.web.hosting import Host
     from evaluation.web.routes import Routes
     from evaluation.web.seats import GameFolder
-    from evaluation.web.serving import Address, listening, make_server, make_site
+    from evaluation.web.serving import listening, make_server, make_site
     from welfare_env.engine.fast import ensure_compiled
 
     ensure_compiled()  # before people have to wait for it
-    with GameStore(store):
-        set_up_game(settings.spec, models)  # errors are raised before the game
-    address = replace(Address() if seats is None else seats.address, **given)
+    set_up_game(settings.spec, models)
+    with GameStore(store) as games:
+        games.check_writable()
     with listening(address) as sock:
         address = replace(address, port=sock.getsockname()[1])
-        seats = seats or GameFolder.create(out, settings, address)
-        seats.serve(address)
+        seats = GameFolder.create(where, settings, address) if isinstance(where, Path) else where
         host = Host(seats, store, models)
-        site = make_site(Routes(host, address.is_secure).all, address, host.running, settings.max_text)
+        seats.serve(address)
+        site = make_site(Routes(host, address.is_secure).all, address, host.running)
         links = {seat: address.url + seats.link(seat) for seat in settings.seats}
         print("Each link is for one browser; spectators share theirs. Stop with Ctrl-C.")
         print("\n".join(f"{seat}: {link}" for seat, link in links.items()))
@@ -156,14 +155,13 @@ def _serve(
         make_server(site).run(sockets=[sock])
 
 
-def _print_link(folder: Path, seat: str) -> None:
-    """Print a new link for a seat; it takes the seat over, so a spectator's does not."""
-    seats = _open(folder)
+def _new_link(seats: GameFolder, seat: str) -> str:
+    """A new link for a seat; it takes the seat over, so a spectator's does not."""
     if seat not in seats.settings.seats:
         raise SeatedGameError(
             f"--link {seat!r:.80}: not a person's seat: choose from {', '.join(seats.settings.seats)}"
         )
-    print(seats.address.url + seats.link(seat, takes_over=seat != SPECTATOR))
+    return seats.address.url + seats.link(seat, takes_over=seat != SPECTATOR)
 
 
 def _play_here(settings: TableSettings, store: Path, models: SharedModels | None) -> None:

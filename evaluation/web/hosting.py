@@ -1,7 +1,6 @@
 """A game with people that a server plays: its folder, clock, and policies.
 
-The folder has `seats.jsonl` (see `seats`), `journal.jsonl` (see `table`), and at the end `game.json`, the saved game. A
-server has no other state, so a new one continues the game.
+At the end the folder has `game.json`, the saved game. A server has no other state, so a new one continues the game.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any
 
 from agents.lm.models.shared_models import SharedModels
 from evaluation.play.store import GameStore, specification_key
-from evaluation.web.events import Events, wait_for
 from evaluation.web.seats import GameFolder
 from evaluation.web.table import SeatedGame
 from welfare_env import WelfareEnvError
@@ -28,7 +26,7 @@ AGAIN = 5.0  # seconds until a game that failed (a full disk, say) goes on
 
 
 class Host:
-    """An open game: its table, with a lock, a clock and event streams.
+    """An open game: its table, with a lock and a clock. Nobody else can play it until `close`.
 
     Args:
         seats: the game, from its folder.
@@ -36,19 +34,29 @@ class Host:
         models: cache, budget and models for language-model players.
 
     Raises:
-        SeatedGameError, JournalError: the game is damaged, or another process plays it.
+        SeatedGameError: the game is damaged, or another process plays it.
     """
 
     def __init__(self, seats: GameFolder, store: Path | None = None, models: SharedModels | None = None) -> None:
         self.seats, self.settings, self.name = seats, seats.settings, seats.name
         self.store, self.models = store, models
-        self._takeovers = {seat: seats.takeovers(seat) for seat in self.settings.seats}
-        self.table = SeatedGame(self.settings, seats.folder, models)
-        self.events = Events(self.table.position)
+        seats.lock()
+        try:
+            self._takeovers = {seat: seats.takeovers(seat) for seat in self.settings.seats}
+            self.table = self._opened()
+        except BaseException:
+            seats.release()
+            raise
         self.lock = asyncio.Lock()
         self._changed = asyncio.Event()
-        self._opened = time.time()
-        self._step_before = self.table.step  # the step that a restart found
+        self._opened_at, self._step_before = time.time(), self.table.step
+
+    def _opened(self) -> SeatedGame:
+        return SeatedGame(self.settings, self.seats.journal, self.models)
+
+    def close(self) -> None:
+        """Let other processes play the game."""
+        self.seats.release()
 
     def secret(self, seat: str) -> str:
         """The secret from which a seat's cookies are derived; it changes when the seat is taken over."""
@@ -59,8 +67,7 @@ class Host:
         count = await asyncio.to_thread(self.seats.redeem, seat, token, browser)  # strangers do not get the lock
         self._takeovers[seat] = max(count, self._takeovers[seat])  # links may be used at the same time
         async with self.lock:
-            if await asyncio.to_thread(self.table.enter, seat):
-                self.events.move(self.table.position)
+            await asyncio.to_thread(self.table.enter, seat)
         self._changed.set()
 
     async def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
@@ -76,8 +83,7 @@ class Host:
         task = asyncio.create_task(self._run())
         yield
         task.cancel()
-        self.events.close()
-        self.table.stop()
+        self.close()
 
     async def _run(self) -> None:
         while True:
@@ -97,15 +103,13 @@ class Host:
                 await self._wait(self.left)
             async with self.lock:
                 await asyncio.to_thread(self._advance, actions)
-            self.events.move(self.table.position)
         await asyncio.to_thread(self._save)
 
     def _advance(self, actions: Mapping[str, Any]) -> None:
         try:
             self.table.advance(actions)
         except BaseException:  # the step may have been played, but is not on disk
-            self.table.stop()
-            self.table = SeatedGame(self.settings, self.seats.folder, self.models)
+            self.table = self._opened()
             raise
 
     @property
@@ -115,12 +119,14 @@ class Host:
             return None
         deadline = self.table.since + 60 * self.settings.minutes
         if self.table.step == self._step_before:  # a server that was away has not let people answer
-            deadline = max(deadline, self._opened + GRACE)
+            deadline = max(deadline, self._opened_at + GRACE)
         return max(0.0, deadline - time.time())
 
     async def _wait(self, seconds: float | None) -> None:
         """Wait for a person to arrive or to answer."""
-        await wait_for(self._changed, seconds)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
         self._changed.clear()
 
     def _save(self) -> None:

@@ -1,130 +1,66 @@
-"""A journal: one JSON object per line, on disk before `append` returns.
+"""A journal: entries in an SQLite file, which several processes may use; each is on disk before it is confirmed.
 
-If a process is killed while writing, the incomplete line (which was never confirmed) is removed when the journal is
-opened again. Only one process can have a journal open.
-
->>> with Journal(path) as journal:
-...     journal.append({"kind": "submit", "seat": "FRANCE"})
-...     journal.entries
+>>> journal = Journal(path)
+>>> journal.append({"kind": "enter", "seat": "FRANCE"})
+>>> with journal.open() as entries:  # nobody else writes meanwhile
+...     if not entries[1:]:
+...         entries.append({"kind": "answer"})  # written as the block ends
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from evaluation.checks import EvaluationError
+from agents.runtime.files import parse_json
+from agents.runtime.storage import FileLayout
+from evaluation.web.settings import SeatedGameError
 
-LARGEST = 2**28  # maximum bytes
-
-
-class JournalError(EvaluationError):
-    """A journal cannot be read or written, is damaged, or is open in another process.
-
-    Attributes:
-        reason: the message without the path, which only the host may see.
-    """
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.reason = reason
+_LAYOUT = FileLayout(
+    application=0x57504C59,  # "WPLY"
+    version=1,
+    create="CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL)",
+    error=SeatedGameError,
+    damaged="The game is damaged: restore the file from a backup",
+    seconds=60.0,
+    is_durable=True,
+)
+_INSERT = "INSERT INTO entries (entry) VALUES (?)"
 
 
 class Journal:
-    """A journal, open for writing.
+    """The journal in a file. All methods raise SeatedGameError if it cannot be used, or is damaged."""
 
-    Args:
-        path: the file; created if missing, readable only by its owner.
-        waits: wait for another process that has it open (for journals that are open only briefly).
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
-    Attributes:
-        entries: all entries, in order.
-
-    Raises:
-        JournalError: the file cannot be opened or read, is damaged, or is open in another process.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], waits: bool = False) -> None:
-        self.path = Path(path)
-        try:
-            with ExitStack() as opened:
-                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                opened.callback(self.close)
-                fcntl.flock(self._file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-                self.entries = self._read()
-                if not self._size:  # the file may be new; otherwise this was done before its first line
-                    _sync_folder(self.path.parent)
-                opened.pop_all()
-        except BlockingIOError as error:
-            raise JournalError(self.path, "another process has this file open; stop it first") from error
-        except OSError as error:
-            raise JournalError(self.path, str(error.strerror)) from error
+    def entries(self) -> list[dict[str, Any]]:
+        """All entries, in order."""
+        with self.open() as entries:
+            return entries
 
     def append(self, entry: Mapping[str, Any]) -> None:
-        """Write an entry; it is on disk when this returns.
+        """Write an entry; it is on disk when this returns."""
+        with _LAYOUT.guard(self.path), closing(_LAYOUT.connect(self.path)) as connection:
+            connection.execute(_INSERT, (json.dumps(entry, allow_nan=False),))
 
-        Raises:
-            JournalError: the entry cannot be written (a full disk). The journal is then unchanged.
-        """
-        line = json.dumps(entry, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    @contextmanager
+    def open(self) -> Iterator[list[dict[str, Any]]]:
+        """All entries, while nobody else writes; those that the block appends are written together at its end."""
+        with _LAYOUT.guard(self.path), closing(_LAYOUT.connect(self.path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            rows = connection.execute("SELECT number, entry FROM entries ORDER BY number").fetchall()
+            entries = [self._entry(*row) for row in rows]
+            yield entries
+            new = [(json.dumps(entry, allow_nan=False),) for entry in entries[len(rows) :]]
+            connection.executemany(_INSERT, new)
+            connection.execute("COMMIT")
+
+    def _entry(self, number: int, text: Any) -> dict[str, Any]:
         try:
-            if os.write(self._file, line) != len(line):
-                raise OSError("the disk is full")
-            os.fsync(self._file)
-        except OSError as error:
-            os.ftruncate(self._file, self._size)
-            os.lseek(self._file, self._size, os.SEEK_SET)
-            raise JournalError(self.path, str(error)) from error
-        self._size += len(line)
-        self.entries.append(dict(entry))
-
-    def close(self) -> None:
-        """Close the journal, so that other processes can open it."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _read(self) -> list[dict[str, Any]]:
-        if os.fstat(self._file).st_size > LARGEST:
-            raise JournalError(self.path, f"more than {LARGEST:,} bytes: not a journal of a game")
-        with open(os.dup(self._file), "rb") as file:
-            whole = file.read()
-        kept = whole[: whole.rfind(b"\n") + 1]
-        if kept != whole:
-            os.ftruncate(self._file, len(kept))
-            os.fsync(self._file)
-        self._size = len(kept)
-        os.lseek(self._file, self._size, os.SEEK_SET)
-        return [self._entry(number, line) for number, line in enumerate(kept.splitlines(), 1)]
-
-    def _entry(self, number: int, line: bytes) -> dict[str, Any]:
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise JournalError(self.path, f"line {number}: damaged: {error}") from error
-        if not isinstance(entry, dict):
-            raise JournalError(self.path, f"line {number}: damaged: not an object")
-        return entry
-
-
-def _sync_folder(folder: Path) -> None:
-    """Write a folder to disk, so that the name of a new file in it survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+            return dict(parse_json(text))
+        except (ValueError, TypeError) as error:
+            raise SeatedGameError(f"{self.path}: entry {number} is damaged: {error}") from error

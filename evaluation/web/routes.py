@@ -4,46 +4,52 @@
 GET     /g/GAME/SEAT                the page; links have the token in the fragment
 POST    /g/GAME/SEAT/enter          {"token", "browser"}: exchanges a link for a cookie, once (`seats`)
 POST    /g/GAME/SEAT/link           a link for another device of the same person
-GET     /g/GAME/SEAT/state          the state that the seat may see (`seen`); ``?since=N`` omits earlier phases
+GET     /g/GAME/SEAT/state          the state that the seat may see (`seen`): ``?since=N`` omits earlier phases; {}
+                                    if ``?position=N`` is the current one. Pages ask every two seconds
 POST    /g/GAME/SEAT/check          {"orders"} or {"messages"}: parses them or explains errors; changes nothing
 POST    /g/GAME/SEAT/answer         {"step", "number", "orders" or "messages"}: on disk before it is confirmed
-GET     /g/GAME/events              event stream of positions, for any seat of the game
 GET     /static/NAME                script and style of the page
 ======  ==========================  ===============================================================================
+
+The page has the drawing and scripts of the replay page, and our own; it contains no game, only the empty board.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import functools
 from collections.abc import Awaitable, Callable
+from importlib import resources
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from evaluation.web.guard import problem
 from evaluation.web.hosting import Host
-from evaluation.web.page import board_page, static
-from evaluation.web.seats import LinkRefused, cookie_name, cookie_value, holds
+from evaluation.web.seats import cookie_name, cookie_value, holds
 from evaluation.web.seen import state_of
+from evaluation.web.serving import Refused, json_object
 from evaluation.web.settings import SPECTATOR
-from evaluation.web.table import AnswerRefused
-from welfare_env.errors import OrderError, PressError
+from welfare_env import Board
+from welfare_env.render.drawing import drawing_of
+from welfare_env.render.svg import board_svg
 
-STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409}
-_NO_OBJECT = ("not a JSON object", 400)
-_NO_GAME = ("this game does not exist, or this seat is not yours: open the link that you were given", 404)
-
-
-def json_object(body: bytes) -> dict[str, Any] | None:
-    """A JSON object; None for anything else."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+_NO_GAME = (
+    404,
+    "unknown",
+    "this game does not exist, or this seat is not yours: open the link that you were given",
+)
+_REPLAY, _OWN = "welfare_env.render.replay", "evaluation.web"
+_FILES = {
+    "play.css": [(_REPLAY, "page.css"), (_OWN, "play.css")],
+    "play.js": [
+        (_REPLAY, "dom.js"),
+        *((_OWN, f"{name}.js") for name in ("asking", "store")),
+        *((_REPLAY, f"{name}.js") for name in ("view", "board")),
+        *((_OWN, f"{name}.js") for name in ("network", "choosing", "task", "talk", "play")),
+    ],
+}
 
 
 class Routes:
@@ -59,10 +65,8 @@ class Routes:
     @property
     def all(self) -> list[Route]:
         """For `serving.make_site`."""
-        game = f"/g/{self.host.name}"
-        seat = f"{game}/{{seat}}"
+        seat = f"/g/{self.host.name}/{{seat}}"
         return [
-            Route(f"{game}/events", self.events),
             Route(seat, self.page),
             Route(f"{seat}/enter", self.enter, methods=["POST"]),
             Route(f"{seat}/link", self._for_seat(self.link), methods=["POST"]),
@@ -73,20 +77,17 @@ class Routes:
         ]
 
     async def page(self, request: Request) -> Response:
-        """The page, for everybody who knows the address; it contains only the empty board."""
+        """The page, for everybody who knows the address."""
         if request.path_params["seat"] not in self.host.settings.seats:
-            return problem(*_NO_GAME)
+            raise Refused(*_NO_GAME)
         return HTMLResponse(board_page(self.host.table.game.board))
 
     async def enter(self, request: Request) -> Response:
         """Exchange a link for a cookie."""
-        seat, given = request.path_params["seat"], json_object(await request.body())
-        if seat not in self.host.settings.seats or given is None:
-            return problem(*_NO_GAME)
-        try:
-            await self.host.enter(seat, given.get("token"), given.get("browser"))
-        except LinkRefused as error:
-            return problem(str(error), 404, error.code)
+        seat, given = request.path_params["seat"], await json_object(request)
+        if seat not in self.host.settings.seats:
+            raise Refused(*_NO_GAME)
+        await self.host.enter(seat, given.get("token"), given.get("browser"))
         answer = JSONResponse({})
         answer.set_cookie(
             cookie_name(seat),
@@ -100,35 +101,29 @@ class Routes:
         return answer
 
     def _for_seat(
-        self, action: Callable[[Request, str], Awaitable[dict[str, Any] | Response]]
+        self, action: Callable[[Request, str], Awaitable[dict[str, Any]]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Require the seat's cookie, and turn errors into responses; unknown and others' seats give the same error."""
+        """Require the seat's cookie; unknown and others' seats give the same error."""
 
         async def checked(request: Request) -> Response:
             seat = request.path_params["seat"]
-            if not self._holds(request, seat):
-                return problem(*_NO_GAME)
-            try:
-                answer = await action(request, seat)
-            except AnswerRefused as error:
-                return problem(str(error), STATUS[error.code], error.code)
-            except (OrderError, PressError) as error:
-                return problem(str(error), 422, "illegal")
-            return answer if isinstance(answer, Response) else JSONResponse(answer)
+            if seat not in self.host.settings.seats or not holds(request.cookies, seat, self.host.secret(seat)):
+                raise Refused(*_NO_GAME)
+            return JSONResponse(await action(request, seat))
 
         return checked
 
-    def _holds(self, request: Request, seat: str) -> bool:
-        return seat in self.host.settings.seats and holds(request.cookies, seat, self.host.secret(seat))
-
-    async def link(self, request: Request, seat: str) -> dict[str, Any] | Response:
+    async def link(self, request: Request, seat: str) -> dict[str, Any]:
         """A link for another device of the same person."""
+        await json_object(request)
         if seat == SPECTATOR:
-            return problem("all spectators use the same link", 409, "not here")
+            raise Refused(409, "not here", "all spectators use the same link")
         return {"link": await asyncio.to_thread(self.host.seats.link, seat)}
 
     async def state(self, request: Request, seat: str) -> dict[str, Any]:
         """The state that the seat may see; the page's own clock may be wrong, so it gets the time left."""
+        if request.query_params.get("position") == str(self.host.table.position):
+            return {}
         text = request.query_params.get("since", "")
         since = int(text) if text.isascii() and text.isdecimal() and len(text) <= 6 else 0
         async with self.host.lock:  # a step must not end in between
@@ -136,23 +131,37 @@ class Routes:
             found = await asyncio.to_thread(state_of, table, seat, min(since, len(table.game.history)))
             return found | {"left": self.host.left}
 
-    async def check(self, request: Request, seat: str) -> dict[str, Any] | Response:
+    async def check(self, request: Request, seat: str) -> dict[str, Any]:
         """Parse orders or messages without submitting them."""
-        given = json_object(await request.body())
+        given = await json_object(request)
         async with self.host.lock:  # a step must not end in between
-            if given is None:
-                return problem(*_NO_OBJECT)
             if not self.host.table.is_asked(seat):
-                return problem("it is not your turn to give orders or messages", 400)
+                raise Refused(400, "not asked", "it is not your turn to give orders or messages")
             return await asyncio.to_thread(self.host.table.checked, seat, given)
 
-    async def answer(self, request: Request, seat: str) -> dict[str, Any] | Response:
+    async def answer(self, request: Request, seat: str) -> dict[str, Any]:
         """Accept an answer."""
-        given = json_object(await request.body())
-        return problem(*_NO_OBJECT) if given is None else {"new": await self.host.accept(seat, given)}
+        return {"new": await self.host.accept(seat, await json_object(request))}
 
-    async def events(self, request: Request) -> Response:
-        """The event stream of positions, for any seat."""
-        if not any(self._holds(request, seat) for seat in self.host.settings.seats):
-            return problem(*_NO_GAME)
-        return self.host.events.response(request)
+
+@functools.lru_cache(maxsize=16)
+def board_page(board: Board) -> str:
+    """The page of a game on this board."""
+    nothing: dict[str, tuple[str, ...]] = dict.fromkeys(board.powers, ())
+    drawn = board_svg(drawing_of(board), board.powers, nothing, nothing)
+    return _text(_OWN, "play.html").replace("{board}", drawn)
+
+
+async def static(request: Request) -> Response:
+    """The script and the style of the page: several files each, the scripts in one function scope."""
+    name = request.path_params["name"]
+    if name not in _FILES:
+        raise Refused(404, "unknown", "no such file")
+    text = "\n".join(_text(*each) for each in _FILES[name])
+    if name.endswith(".css"):
+        return Response(text, media_type="text/css")
+    return Response(f'"use strict";(() => {{\n{text}\n}})();\n', media_type="text/javascript")
+
+
+def _text(package: str, name: str) -> str:
+    return resources.files(package).joinpath(f"static/{name}").read_text("utf-8")

@@ -1,34 +1,66 @@
-"""The application and its server: routes behind the guard, by default only for this machine.
+"""The server: its addresses, what it refuses before the application sees it, and the headers of every response.
 
->>> address = Address()  # loopback, a free port
->>> site = make_site(routes, address)
->>> with listening(address) as sock:
-...     make_server(site).run(sockets=[sock])  # until interrupted
+A page of another site can post to a server on this machine, and another site's name can be made to resolve to it (DNS
+rebinding). So a request must name one of our hosts (starlette's TrustedHostMiddleware), and a request that changes
+something must be JSON from our own pages (`json_object`). Nothing is allowed across origins.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import ipaddress
-import resource
+import json
+import logging
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import JSONResponse, Response
 
 from evaluation.checks import EvaluationError
-from evaluation.web.guard import LOOPBACK, MAX_BODY_WITHOUT_TEXT, Guard, failed, url_parts
 from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Lifespan
+    from starlette.requests import Request
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (compared, not bound)
-MAX_CONNECTIONS = 4000  # beyond them, requests get status 503
+MAX_CONNECTIONS = 800  # beyond them, requests get status 503; many systems allow a process 1,024 open files
+MAX_BODY = 2**20  # bytes of a request: messages to twenty powers, with every character escaped twice
+PATIENCE = 10.0  # seconds for a body to arrive
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""Of every response. Only scripts and styles from our own files; nothing inline or from other sites."""
+
+_log = logging.getLogger(__name__)
+
+
+class Refused(WelfareEnvError):
+    """A refused request, link or answer.
+
+    Attributes:
+        status: of the response.
+        code: for pages, such as "late", "used" or "malformed".
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
 
 
 @dataclass(frozen=True)
@@ -51,11 +83,12 @@ class Address:
     public_url: str = ""
 
     def __post_init__(self) -> None:
-        parts = url_parts(self.public_url)
-        is_url = parts is not None and parts.scheme in ("http", "https") and parts.hostname
-        is_whole = (
-            parts is not None and self.public_url.rstrip("/").lower() == f"{parts.scheme}://{parts.netloc}".lower()
-        )
+        try:
+            parts = urlsplit(self.public_url.lower())
+            is_url = parts.hostname and (parts.port is None or parts.port >= 0) and "@" not in parts.netloc
+            is_whole = self.public_url.lower().rstrip("/") in (f"http://{parts.netloc}", f"https://{parts.netloc}")
+        except ValueError:
+            is_url = is_whole = False
         if self.public_url and not (is_url and is_whole):
             raise EvaluationError(f"public URL {self.public_url!r:.100}: give a URL such as https://play.example.org")
 
@@ -63,8 +96,8 @@ class Address:
     def hosts(self) -> list[str]:
         """The host names that requests may use."""
         own = own_names() if self.host in EVERYWHERE else [self.host]
-        public = url_parts(self.public_url)
-        return [*LOOPBACK, *own, *([public.hostname] if public and public.hostname else [])]
+        names = ["127.0.0.1", "localhost", "::1", *own, urlsplit(self.public_url).hostname or "localhost"]
+        return [name for each in names for name in (each, f"[{each}]")]  # an IPv6 address has brackets in requests
 
     @property
     def is_secure(self) -> bool:
@@ -81,31 +114,78 @@ class Address:
 
 
 def own_names() -> list[str]:
-    """This machine's addresses (the one that others can reach first) and its host name. Sends nothing.
+    """This machine's address in its network, and its host name."""
+    found = [socket.gethostname().lower()]
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect(("192.0.2.1", 9))  # an address for documentation: selects our own address, but sends nothing
+        found.insert(0, sock.getsockname()[0])
+    return found
 
-    The outgoing address is found by connecting a socket, since many machines resolve their own name to loopback.
+
+class SafeHeaders:
+    """ASGI middleware that adds `HEADERS` to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *own]
+            await send(message)
+
+        await self.app(scope, receive, sending)
+
+
+async def json_object(request: Request) -> dict[str, Any]:
+    """The JSON object in a request of our own pages.
+
+    Raises:
+        Refused: it comes from another site, or its body is too long, too slow, or something else.
     """
-    found, name = [], socket.gethostname().lower()
-    for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):  # for documentation
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:
-            sock.connect((elsewhere, 9))  # a UDP socket: selects an address, but sends nothing
-            found.append(sock.getsockname()[0])
-    with contextlib.suppress(OSError):
-        found += [str(each[4][0]).partition("%")[0] for each in socket.getaddrinfo(name, None)]
-    reached = [address for address in found if not ipaddress.ip_address(address).is_loopback]
-    return list(dict.fromkeys([*reached, name]))
+    own = [f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")]
+    if (
+        request.headers.get("origin") not in own
+        or request.headers.get("sec-fetch-site", "same-origin") != "same-origin"
+    ):
+        raise Refused(403, "site", "this request comes from another site")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refused(415, "type", "send application/json")
+    body = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise Refused(413, "long", f"a request has at most {MAX_BODY} bytes")
+        found = json.loads(body)
+    except TimeoutError as error:
+        raise Refused(408, "slow", "the request did not arrive in time") from error
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Refused(400, "malformed", "not a JSON object")
+    return found
 
 
-def make_site(
-    routes: Sequence[Route], address: Address, lifespan: Lifespan[Starlette] | None = None, max_text: int = 0
-) -> ASGIApp:
-    """The application: routes behind the guard.
+def problem(request: Request, error: Exception) -> Response:
+    """An error as a response; of an error of the server (a full disk), only the log has the details."""
+    if not isinstance(error, Refused):
+        _log.error("%s: %s", type(error).__name__, error)
+        error = Refused(500, "failed", "The server failed; nothing was changed. Please tell the host")
+    text = str(error).encode("utf-8", "backslashreplace").decode()
+    unread = {"connection": "close"} if error.status in (403, 408, 413, 415) else None  # the rest of a body
+    return JSONResponse({"error": text, "code": error.code}, error.status, unread)
 
-    Args:
-        max_text: maximum bytes, encoded, of the texts in one request, such as messages.
-    """
-    site = Starlette(routes=routes, lifespan=lifespan, exception_handlers={WelfareEnvError: failed})
-    return Guard(site, address.hosts, MAX_BODY_WITHOUT_TEXT + max_text)
+
+def make_site(routes: Sequence[Route], address: Address, lifespan: Lifespan[Starlette] | None = None) -> ASGIApp:
+    """The application."""
+    trusted = Middleware(TrustedHostMiddleware, allowed_hosts=address.hosts, www_redirect=False)
+    handlers: Any = {WelfareEnvError: problem, OSError: problem}
+    return SafeHeaders(Starlette(routes=routes, lifespan=lifespan, middleware=[trusted], exception_handlers=handlers))
 
 
 def make_server(site: ASGIApp) -> uvicorn.Server:
@@ -134,8 +214,6 @@ def listening(address: Address) -> Iterator[socket.socket]:
     Raises:
         EvaluationError: the address or the port cannot be used.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # by default too low for the connections
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(MAX_CONNECTIONS + 200, hard)), hard))
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-// Requests to the server, entering by a link, event streams, and error messages.
+// Requests to the server, entering by a link, and error messages.
 
 const PATIENCE = 15000; // timeout in milliseconds, since a half-open connection never answers
 const askAt = (base) => async (path, body) => {
@@ -77,24 +77,4 @@ const comeIn = async (ask) => {
   } finally {
     history.replaceState(null, "", location.pathname);
   }
-};
-
-// A stream of positions. The server sends a heartbeat every 20 seconds; if `isSilent` finds none for SILENCE
-// milliseconds, the stream is reopened, since a half-open connection ends without an error.
-const SILENCE = 50000;
-let heardAt = Date.now();
-const isSilent = () => {
-  const silent = Math.abs(Date.now() - heardAt) > SILENCE;
-  if (silent) heardAt = Date.now();
-  return silent;
-};
-
-const openStream = (path, onPosition) => {
-  const source = new EventSource(path);
-  for (const kind of ["message", "alive"]) source.addEventListener(kind, ({ data }) => {
-    heardAt = Date.now();
-    onPosition(data);
-  });
-  source.onerror = () => source.readyState === EventSource.CLOSED && setTimeout(() => source.onrefused?.(), 3000);
-  return source;
 };

@@ -1,82 +1,29 @@
-// Requests of the page. Tabs of the same game share one event stream, since browsers open only six per server.
+// The page asks the server every two seconds; the answer is empty if nothing has changed.
 
 const ask = askAt(`${BASE}/${SEAT}`);
 
-let again = 0;
-const refresh = oneAtATime(async () => {
-  clearTimeout(again);
+let isWhole = false; // whether the answer is wanted in any case
+const look = oneAtATime(async () => {
+  const known = isWhole ? "" : `&position=${state.position}`;
+  isWhole = false;
   try {
-    learn(await ask(`state?since=${Math.max(0, PHASES.length - 1)}`));
-    state.learned = Date.now();
+    const found = await ask(`state?since=${Math.max(0, PHASES.length - 1)}${known}`);
     tellTrouble("");
+    if (found.step === undefined) return; // as before
+    learn(found);
+    state.learned = Date.now();
     showAll();
   } catch (error) {
-    if (error.status === 404) return tellTrouble(error.message);
-    tellTrouble("The connection is lost. Your drafts are saved; trying again ...");
-    again = setTimeout(refresh, 2000);
+    tellTrouble(error.status === 404 ? error.message : "The connection is lost. Your drafts are saved; trying again ...");
   }
 });
-
-const heard = (position) => {
-  heardAt = Date.now();
-  if (Number(position) !== state.position) refresh();
+const refresh = () => {
+  isWhole = true;
+  return look();
 };
 
-const channel = window.BroadcastChannel && new BroadcastChannel(BASE);
-let source = null; // the stream, in the tab that holds it
-
-const listen = () => {
-  source?.close();
-  source = openStream(`${BASE}/events?after=${state.position}`, (position) => {
-    channel.postMessage(position);
-    heard(position);
-  });
-  const mine = source;
-  source.onrefused = () => mine === source && listen();
-};
-
-const stopListening = () => {
-  source?.close();
-  source = null;
-};
-
-// One tab holds the stream and forwards events to the others. When it is closed, or sends nothing for long (browsers
-// suspend hidden tabs), another tab takes over.
-let turn = null;
-const lead = (isTaken) => {
-  turn?.abort();
-  const mine = (turn = new AbortController());
-  const how = isTaken ? { steal: true } : { signal: mine.signal };
-  const held = navigator.locks.request(BASE, how, () => {
-    listen();
-    return new Promise(() => {});
-  });
-  held.catch(() => {
-    if (mine !== turn) return;
-    stopListening();
-    lead(false);
-  });
-};
-
-const wake = () => {
-  refresh();
-  if (source) listen();
-};
-
+const LOOK = 2000; // milliseconds between questions whether anything has changed
 const follow = () => {
-  addEventListener("visibilitychange", () => document.visibilityState === "visible" && wake());
-  addEventListener("online", wake);
-  addEventListener("pageshow", (event) => event.persisted && wake());
-  if (!navigator.locks || !channel) {
-    setInterval(refresh, 3000); // without locks (plain http from another machine), poll
-    return;
-  }
-  channel.onmessage = ({ data }) => heard(data);
-  lead(false);
-  setInterval(() => {
-    if (!isSilent()) return;
-    refresh();
-    if (source) listen();
-    else lead(true);
-  }, 5000);
+  for (const event of ["visibilitychange", "online", "pageshow"]) addEventListener(event, () => document.visibilityState === "visible" && refresh());
+  setInterval(() => document.visibilityState === "visible" && look(), LOOK);
 };

@@ -19,8 +19,8 @@ from evaluation.web.hosting import Host
 from evaluation.web.routes import Routes
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address, listening, make_server, make_site
-from evaluation.web.settings import TableSettings
-from welfare_env import Rules
+from evaluation.web.settings import TableSettings, seated
+from welfare_env import Rules, load_board
 
 BROWSERS = itertools.count()
 
@@ -166,8 +166,16 @@ def begin(table) -> None:
 
 def quick(profile: str, **own: Any) -> TableSettings:
     """A short game on a small board."""
-    given = {"rules": Rules(years=2, message_rounds=1), "map_name": "clique:3"} | own
-    return TableSettings(profile, **given)
+    return table_settings(profile, **{"rules": Rules(years=2, message_rounds=1), "map_name": "clique:3"} | own)
+
+
+def table_settings(profile: str, rules: Rules, map_name: str = "standard", **own: Any) -> TableSettings:
+    """The settings of a profile with people in named seats; or "7*human:"."""
+    terms = profile.split(" + ")
+    people = [term.partition("*")[0] for term in terms if term.endswith("*human:")]
+    people = list(load_board(map_name).powers) if people == ["7"] else people
+    others = " + ".join(term for term in terms if not term.endswith("*human:"))
+    return TableSettings(seated(people, others or "hold", rules, map_name), **own)
 
 
 @pytest.fixture

@@ -16,11 +16,10 @@ from typer.testing import CliRunner
 pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
-from evaluation.web.guard import MAX_BODY_WITHOUT_TEXT
-from evaluation.web.seats import GameFolder, LinkRefused
-from evaluation.web.serving import Address
+from evaluation.web.seats import GameFolder
+from evaluation.web.serving import MAX_BODY, Address, Refused
 from tests.evaluation.web.conftest import Player
-from welfare_env import load_board
+from welfare_env import Rules, load_board
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, recipients
 
 BROWSER = "a browser's own number"
@@ -61,14 +60,10 @@ def made(here: Path, monkeypatch) -> list:
     return found
 
 
-def test_the_longest_legal_messages_fit(made, quick_settings) -> None:
-    settings = quick_settings("FRANCE*human: + 6*hold", map_name="standard")
-    board, rules = load_board(settings.map_name), settings.rules
+def test_the_longest_legal_messages_fit() -> None:
+    board, rules = load_board("standard"), Rules()
     longest = dict.fromkeys(recipients(board, rules, "FRANCE"), "\U0001f600" * MAX_MESSAGE_LENGTH)
-    assert len(json.dumps({"messages": longest})) <= settings.max_text + MAX_BODY_WITHOUT_TEXT
-    assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).max_text == 0
-    assert run("FRANCE", "--others", "hold", "--no-browser")[0] == 0
-    assert made[0].max_body == settings.max_text + MAX_BODY_WITHOUT_TEXT
+    assert len(json.dumps({"messages": longest})) <= MAX_BODY
 
 
 def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) -> None:
@@ -77,7 +72,7 @@ def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) ->
     code, told = run("france", *QUICK)
     assert (code, re.search(r"FRANCE: (\S+)", told)[1]) == (0, opened[0])
     code, told = run("FRANCE", "ENGLAND", "--spectators", *QUICK, "--public-url", "https://play.test")
-    links = re.findall(r"(\w+): https://play.test/g/\w+/\w+#[\w-]{32}\n", told)
+    links = re.findall(r"(\w+): https://play.test/g/\w+/\w+#[\w-]{43}\n", told)
     assert (code, links, len(opened)) == (0, ["ENGLAND", "FRANCE", "SPECTATOR"], 1)
     folder = re.search(r"welfare-env play (\S+)\n", told)[1]
     assert GameFolder(Path(folder)).address.is_secure
@@ -87,9 +82,31 @@ def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, told = run("FRANCE", "ENGLAND", *QUICK, "--port", str(taken.getsockname()[1]))
     assert (code, "give another --port" in told) == (2, True)
-    for wrong in (("FRANCE", "--others", "import:nowhere.Mine"), ("ATLANTIS",), ("FRANCE", "--minutes", "1e9")):
-        assert run(*wrong)[0] == 2
+    for wrong in (
+        ("FRANCE", "--others", "import:nowhere.Mine"),
+        ("FRANCE", "--others", "rl:nowhere"),
+        ("ATLANTIS",),
+        ("FRANCE", "--minutes", "1e9"),
+    ):
+        code, told = run(*wrong)
+        assert (code, told.count("\n"), told.startswith("error: ")) == (2, 1, True), told
     assert not list(here.glob("runs/play/*"))
+
+
+def test_nothing_is_handed_out_before_it_can_work(made, here: Path) -> None:
+    """A game that another process plays keeps its address and links; so does one whose result could not be stored."""
+    folder = Path(re.search(r"welfare-env play (\S+)\n", run("FRANCE", "ENGLAND", *QUICK)[1])[1])
+    seats = GameFolder(folder)
+    before = seats.journal.entries()
+    seats.lock()
+    code, told = run(str(folder), "--host", "localhost")
+    assert (code, "another process plays this game" in told, "#" in told) == (2, True, False)
+    seats.release()
+    for option, given in (("--store", str(here)), ("--store", "/dev/null")):
+        code, told = run(str(folder), option, given)
+        assert (code, "#" in told, given in told) == (2, False, True), told
+    assert GameFolder(here / folder).journal.entries() == before
+    assert len(list((here / "runs" / "play").iterdir())) == 1
 
 
 def test_a_continued_game_has_the_same_address(made, here: Path) -> None:
@@ -167,15 +184,15 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     where, _, token = told.strip().partition("#")
     assert (code, where) == (0, f"https://play.example.org/g/{folder.name}/PLAYERA")
     assert links.redeem("PLAYERA", token, BROWSER) == 1
-    assert token not in "".join(path.read_text() for path in folder.iterdir())
-    with pytest.raises(LinkRefused, match="the host has replaced this link"):
+    assert not any(token.encode() in path.read_bytes() for path in folder.iterdir())
+    with pytest.raises(Refused, match="the host has replaced this link"):
         links.redeem("PLAYERA", first, BROWSER)
     token = run(str(folder), "--link", "spectator")[1].strip().partition("#")[2]
     assert links.redeem("SPECTATOR", token, BROWSER) == 0
     for wrong in ((str(folder), "PLAYERB"), (str(tmp_path / "none"), "PLAYERA"), (str(tmp_path), "PLAYERA")):
         assert run(wrong[0], "--link", wrong[1])[0] == 2
     assert not (tmp_path / "none").exists()
-    assert not (tmp_path / "seats.jsonl").exists()
+    assert not (tmp_path / "game.sqlite").exists()
 
 
 @pytest.mark.parametrize("typed", ["quit\n", "A PAR H\n"], ids=["quit", "Ctrl-D"])

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from evaluation.web.settings import TableSettings
+from tests.evaluation.web.conftest import table_settings
 from tests.evaluation.web.test_play_browser import ASKED, STEP, TOLD, Page, tab_to
 from tools.browser import Browser, chromium
 from welfare_env import Rules
@@ -105,7 +105,7 @@ def by_typing(page: Page, order: str) -> None:
 
 @pytest.fixture
 def page(serving):
-    hosted = serving(TableSettings("FRANCE*human: + GERMANY*human: + 5*hold", RULES), begun=True)
+    hosted = serving(table_settings("FRANCE*human: + GERMANY*human: + 5*hold", RULES), begun=True)
     with Browser() as browser:
         browser.look(1280, 900)
         opened = Page(browser, hosted.link("FRANCE"))

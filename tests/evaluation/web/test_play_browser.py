@@ -13,6 +13,7 @@ from benchmarks.web import free_port, people_of, server
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address
 from evaluation.web.settings import TableSettings
+from tests.evaluation.web.conftest import table_settings
 from tools.browser import Browser, chromium
 from welfare_env import Game, Rules
 
@@ -41,7 +42,7 @@ OPENING = {"A PAR": "BUR", "A MAR": "SPA", "F BRE": "MAO"}
 
 
 def settings(**own) -> TableSettings:
-    return TableSettings("FRANCE*human: + 6*hold", own.pop("rules", Rules(years=3, message_rounds=1)), **own)
+    return table_settings("FRANCE*human: + 6*hold", own.pop("rules", Rules(years=3, message_rounds=1)), **own)
 
 
 class Page:
@@ -275,7 +276,7 @@ def test_nothing_keeps_people_from_using_it(browser, serving, width, height, dar
 def test_hostile_messages_are_shown_as_text(browser, serving):
     browser.look(1280, 900)
     hostile = "<img src=x onerror='window.hacked = 1'>\u202e<script>window.hacked = 1</script>"
-    two = TableSettings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=2))
+    two = table_settings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=2))
     hosted = serving(two, begun=True)
     other = hosted.player("ENGLAND").enter()
     other.answer(other.until_asked()["step"], messages={"FRANCE": hostile})
@@ -299,7 +300,7 @@ def test_a_page_recovers_by_itself_when_the_server_is_killed(browser, tmp_path):
     """Nothing is done in the page: its stream comes back, and says what was missed."""
     browser.look(1280, 900)
     port = free_port()
-    given = TableSettings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=1))
+    given = table_settings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=1))
     game = GameFolder.create(tmp_path, given, Address(port=port)).folder
     mine, other = sorted(people_of(game, port, 0), key=lambda person: person.seat != "FRANCE")
     link = f"http://127.0.0.1:{port}/g/{mine.game}/FRANCE#{mine.token}"
@@ -332,7 +333,7 @@ def answer(person, step, **given) -> None:
 
 def test_seven_tabs_of_one_browser(serving):
     """One event stream for all of them: browsers open six connections to a server."""
-    hosted = serving(TableSettings("7*human:", Rules(years=1, message_rounds=1)))
+    hosted = serving(table_settings("7*human:", Rules(years=1, message_rounds=1)))
     with Browser() as browser:
         tabs = []
         for seat in hosted.table.people:

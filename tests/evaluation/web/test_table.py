@@ -1,7 +1,6 @@
 """A game with people, without a network: steps, answers, the journal, and what goes out of a view."""
 
 import json
-import shutil
 import threading
 
 import numpy as np
@@ -10,13 +9,16 @@ import pytest
 pytest.importorskip("starlette")
 
 import evaluation
+from evaluation.play.playing import set_up_game
 from evaluation.play.store import GameStore
+from evaluation.web.journal import Journal
 from evaluation.web.seen import state_of
-from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, profile_with
-from evaluation.web.table import AnswerRefused, SeatedGame
-from tests.evaluation.web.conftest import begin
+from evaluation.web.serving import Refused
+from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, seated
+from evaluation.web.table import SeatedGame
+from tests.evaluation.web.conftest import begin, table_settings
 from welfare_env import Game, Rules
-from welfare_env.errors import IllegalOrderError, PressError, UnknownPowerError
+from welfare_env.errors import UnknownPowerError
 
 
 class Broken:
@@ -42,6 +44,10 @@ def answers_nonsense(agent):
     return f"secret of {agent}"
 
 
+def opened(settings, folder):
+    return SeatedGame(settings, Journal(folder / "game.sqlite"))
+
+
 IS_OVER = threading.Event()
 
 
@@ -61,7 +67,7 @@ def random_answer(table, seat, rng):
         for order in options:
             try:
                 table.checked(seat, {"orders": [*chosen, order]})
-            except IllegalOrderError:
+            except Refused:
                 continue
             if rng.random() < 0.7:
                 chosen.append(order)
@@ -88,25 +94,24 @@ def play_through(table, seed=0, on_step=lambda: None):
 def settings():
     """Three people, two of whom talk a lot, on the standard board, with four policies that talk and move at random."""
     profile = "FRANCE*human: + ENGLAND*human: + GERMANY*human: + 4*random"
-    return TableSettings(profile, Rules(years=1, message_rounds=2), has_spectators=True)
+    return table_settings(profile, Rules(years=1, message_rounds=2), has_spectators=True)
 
 
 @pytest.fixture(scope="module")
 def played(settings, tmp_path_factory):
-    table = SeatedGame(settings, tmp_path_factory.mktemp("table"))
+    table = opened(settings, tmp_path_factory.mktemp("table"))
     states = {}
 
     def note():
         states[table.position] = {seat: state_of(table, seat) for seat in (*table.people, SPECTATOR)}
 
     play_through(table, on_step=note)
-    table.stop()
     return table, states
 
 
 def test_the_saved_game_is_the_one_that_game_plays(played):
     table, _ = played
-    again = Game(rules=table.settings.rules)
+    again = Game(rules=table.settings.spec.rules)
     for phase in table.game.history:
         for message in phase.messages:
             again.send(message.sender, message.recipient, message.text, message.round)
@@ -127,7 +132,7 @@ def without_void(phase):
 
 def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
     """Every field that goes out, for every seat in every step."""
-    table = SeatedGame(settings, tmp_path)
+    table = opened(settings, tmp_path)
     steps = []
 
     def check():
@@ -150,7 +155,6 @@ def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
         answer_all(table, rng)
         table.advance(table.think())
     check()
-    table.stop()
     assert {step.split()[-1] for step in steps} == {"1", "2", "orders", "end"}
 
 
@@ -221,75 +225,58 @@ def check_against_view(state, view, table, seat):
     assert told.keys() == {"position", "seat", "title", "people", "step"}
 
 
-def test_a_table_opened_at_any_entry_shows_what_was_seen(settings, played, tmp_path):
-    """As after a kill: the journal ends anywhere, also within a line."""
+def copied(table, count, folder):
+    """A journal with the first entries of another one, as after a kill."""
+    folder.mkdir()
+    with Journal(folder / "game.sqlite").open() as entries:
+        entries += table.journal.entries()[:count]
+    return opened(table.settings, folder)
+
+
+def test_a_table_opened_at_any_entry_shows_what_was_seen(played, tmp_path):
     table, states = played
-    lines = (table._journal.path).read_bytes().splitlines(keepends=True)
-    for count in range(3, len(lines), 7):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        (folder / "journal.jsonl").write_bytes(b"".join(lines[:count]) + lines[count][: count % 9])
-        again = SeatedGame(settings, folder)
-        answers = {
-            json.loads(line)["seat"]: json.loads(line)
-            for line in lines[:count]
-            if b'"answer"' in line and json.loads(line)["step"] == again.step
-        }
+    entries = table.journal.entries()
+    for count in range(3, len(entries), 7):
+        again = copied(table, count, tmp_path / str(count))
+        answered = [each for each in entries[:count] if each["kind"] == "answer" and each["step"] == again.step]
+        answers = {each["seat"]: each["given"] for each in answered}
         for seat in (*again.people, SPECTATOR):
             seen, now = states.get(again.position, {}).get(seat), state_of(again, seat)
-            if seen is None:
-                continue
-            confirmed = (
-                {name: answers[seat][name] for name in ("orders", "messages") if name in answers[seat]}
-                if seat in answers
-                else None
-            )
-            assert now | {"answer": confirmed} == seen | {"answer": confirmed}
-            assert now["answer"] == confirmed
-        again.stop()
-        shutil.rmtree(folder)
+            assert seen is None or now == seen | {"answer": answers.get(seat)}
 
 
-def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
+def test_policies_go_on_after_a_restart_as_without(played, tmp_path):
     table, _ = played
-    lines = table._journal.path.read_bytes().splitlines(keepends=True)
-    half = next(
-        number
-        for number, line in enumerate(lines)
-        if number > len(lines) // 2 and b'"step":"' in line and b'"kind":"step"' in line
-    )
-    (tmp_path / "journal.jsonl").write_bytes(b"".join(lines[: half + 1]))
-    again = SeatedGame(settings, tmp_path)
-    for line in lines[half + 1 :]:
-        entry = json.loads(line)
+    entries = table.journal.entries()
+    steps = [number for number, each in enumerate(entries) if each["kind"] == "step"]
+    half = steps[len(steps) // 2] + 1
+    again = copied(table, half, tmp_path / "half")
+    for entry in entries[half:]:
         if entry["kind"] == "answer":
-            again.accept(entry["seat"], entry)
+            again.accept(entry["seat"], entry | entry["given"])
         else:
             again.advance(again.think())
     assert again.record() == table.record()
-    again.stop()
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        '{"kind": "enter", "seat": "FRANCE", "time": "now"}',
-        '{"kind": "step", "step": "S1901M orders"}',
-    ],
+    "entry",
+    [{"kind": "enter", "seat": "FRANCE", "time": "now"}, {"kind": "step", "step": "S1901M orders"}, {"seat": "FRANCE"}],
+    ids=str,
 )
-def test_a_damaged_journal_is_told_by_its_line_whenever_it_is_opened(settings, tmp_path, line):
-    (tmp_path / "journal.jsonl").write_text(f'{{"kind": "enter", "seat": "FRANCE", "time": 1}}\n{line}\n')
+def test_a_damaged_journal_is_told_by_its_entry_whenever_it_is_opened(settings, tmp_path, entry):
+    with Journal(tmp_path / "game.sqlite").open() as entries:
+        entries += [{"kind": "enter", "seat": "FRANCE", "time": 1}, entry]
     for _ in range(2):
-        with pytest.raises(SeatedGameError, match=r"journal\.jsonl: line 2: "):
-            SeatedGame(settings, tmp_path)
+        with pytest.raises(SeatedGameError, match=r"game\.sqlite: entry 2 is damaged"):
+            opened(settings, tmp_path)
 
 
 @pytest.fixture
 def small(tmp_path, quick_settings):
-    table = SeatedGame(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
+    table = opened(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
     begin(table)
-    yield table
-    table.stop()
+    return table
 
 
 def entry(table, number="1", **given):
@@ -301,25 +288,25 @@ def test_answers_are_for_one_step_and_final(small):
     assert small.accept("PLAYERA", first)
     assert not small.accept("PLAYERA", first)  # sent again after a lost confirmation
     assert small.answer("PLAYERA") == {"messages": {"PLAYERB": "hello"}}
-    with pytest.raises(AnswerRefused, match=r"your first answer .* was already accepted, and is final"):
+    with pytest.raises(Refused, match=r"your first answer .* was already accepted, and is final"):
         small.accept("PLAYERA", first | {"messages": {"PLAYERB": "changed since"}})
-    with pytest.raises(AnswerRefused, match="final"):
+    with pytest.raises(Refused, match="final"):
         small.accept("PLAYERA", entry(small, "2", messages={}))
     small.accept("PLAYERB", entry(small, messages={}))
     small.advance(small.think())
     assert not small.accept("PLAYERA", first)  # still the same answer, of the step before
-    with pytest.raises(AnswerRefused, match="the game is at 'S1901M orders'"):
+    with pytest.raises(Refused, match="the game is at 'S1901M orders'"):
         small.accept("PLAYERB", first | {"number": "7"})
-    with pytest.raises(AnswerRefused, match="the game is at"):
+    with pytest.raises(Refused, match="the game is at"):
         small.accept("PLAYERB", {"step": "F1901M orders", "number": "8", "orders": []})
     assert [message.text for message in small.game.messages] == ["hello"]
-    with pytest.raises(AnswerRefused, match="nothing to decide"):
+    with pytest.raises(Refused, match="nothing to decide"):
         small.accept("PLAYERC", entry(small, orders=[]))
-    with pytest.raises(AnswerRefused, match="nothing to decide"):
+    with pytest.raises(Refused, match="nothing to decide"):
         small.accept("NOBODY", entry(small, orders=[]))
-    with pytest.raises(IllegalOrderError, match="A HBX belongs to PLAYERB"):
+    with pytest.raises(Refused, match="A HBX belongs to PLAYERB"):
         small.accept("PLAYERA", entry(small, "9", orders=["A HBX H"]))
-    with pytest.raises(IllegalOrderError, match="already ordered"):
+    with pytest.raises(Refused, match="already ordered"):
         small.accept("PLAYERA", entry(small, "9", orders=["A HAX H", "A HAX - CAX"]))
     assert small.answer("PLAYERA") is None
     assert small.accept("PLAYERA", entry(small, "9", orders=["army hax to cax"]))
@@ -336,14 +323,14 @@ def test_answers_are_for_one_step_and_final(small):
     ],
 )
 def test_malformed_answers_are_refused(small, given):
-    with pytest.raises(AnswerRefused, match=r"give|an answer has"):
+    with pytest.raises(Refused, match=r"give|an answer has"):
         small.accept("PLAYERA", entry(small) | given)
     assert small.answer("PLAYERA") is None
 
 
 def test_what_press_forbids_is_refused(small):
     for messages in ({"PLAYERA": "me"}, {"NOBODY": "x"}, {"PLAYERB": "x" * 4001}, {"PLAYERB": "\ud800"}):
-        with pytest.raises(PressError):
+        with pytest.raises(Refused):
             small.accept("PLAYERA", entry(small, messages=messages))
 
 
@@ -356,29 +343,30 @@ def test_what_press_forbids_is_refused(small):
     ],
 )
 def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch, how, error):
-    monkeypatch.setattr(
-        "evaluation.play.playing._made",
-        lambda players, coalition, models: {
-            power: Broken(how) if power == "PLAYERC" else spec.make(models) for power, spec in players
-        },
-    )
+    make = set_up_game
+
+    def broken(spec, models):
+        seats = make(spec, models)
+        seats.policies["PLAYERC"] = Broken(how)
+        seats.policies["PLAYERC"].reset("PLAYERC")
+        return seats
+
+    monkeypatch.setattr("evaluation.web.table.set_up_game", broken)
     IS_OVER.clear()
     monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 3)  # once, and long enough for the others
-    table = SeatedGame(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
+    table = opened(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
     IS_OVER.set()
     assert table.is_done
     failed = table.record()["welfare_env"]["failed"]
     assert (failed.keys(), failed["PLAYERC"][: len(error)]) == ({"PLAYERC"}, error)
     assert "secret" not in json.dumps(state_of(table, "PLAYERA"))
-    table.stop()
-    again = SeatedGame(table.settings, tmp_path)
+    again = opened(table.settings, tmp_path)
     assert again.record() == table.record()
-    again.stop()
 
 
 def test_who_is_late_holds(tmp_path, quick_settings):
-    table = SeatedGame(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
+    table = opened(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
     begin(table)
     rng = np.random.default_rng(0)
     while not table.is_done:
@@ -386,10 +374,8 @@ def test_who_is_late_holds(tmp_path, quick_settings):
             table.accept("PLAYERA", entry(table, **random_answer(table, "PLAYERA", rng)))
         table.advance(table.think())
     assert not any(phase.orders["PLAYERB"] for phase in table.game.history)
-    table.stop()
-    again = SeatedGame(table.settings, tmp_path)
+    again = opened(table.settings, tmp_path)
     assert again.record() == table.record()
-    again.stop()
 
 
 def test_games_with_people_are_stored_and_never_found_again(tmp_path, monkeypatch):
@@ -409,25 +395,33 @@ def test_games_with_people_are_stored_and_never_found_again(tmp_path, monkeypatc
 
 
 def test_settings_are_written_read_and_checked():
-    settings = TableSettings("FRANCE*human: + 6*dove", Rules(years=3), minutes=1.5, has_spectators=True)
+    spec = seated(["FRANCE"], "dove", Rules(years=3))
+    settings = TableSettings(spec, minutes=1.5, has_spectators=True)
     assert (settings.people, settings.seats) == (("FRANCE",), ("FRANCE", SPECTATOR))
     assert settings.title == "France against dove"
     assert TableSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
     for given, wrong in (
-        ({"profile": "7*dove"}, "at least one person"),
-        ({"profile": "7*human:", "minutes": -1}, "no limit"),
-        ({"profile": "7*human:", "minutes": float("nan")}, "no limit"),
-        ({"profile": "7*human:", "minutes": "soon"}, "no limit"),
+        ({"spec": seated([], "dove", Rules())}, "at least one person"),
+        ({"minutes": -1}, "no limit"),
+        ({"minutes": float("nan")}, "no limit"),
+        ({"minutes": "soon"}, "no limit"),
     ):
         with pytest.raises(SeatedGameError, match=wrong):
-            TableSettings(**given)
+            TableSettings(**{"spec": spec} | given)
 
 
 def test_people_take_seats_of_a_profile():
-    assert profile_with(["france", "ENGLAND"], "dove", "standard") == "FRANCE*human: + ENGLAND*human: + 5*(dove)"
-    assert profile_with(["PLAYERA"], "PLAYERB*dove + PLAYERC*hold", "clique:3").startswith("PLAYERA*human: + PLAYERB*")
-    assert profile_with(["PLAYERA", "PLAYERB", "PLAYERC"], "dove", "clique:3").count("human:") == 3
+    found = seated(["england", "FRANCE"], "dove", Rules()).written
+    assert {power: policy for power, policy in found.items() if policy != "dove"} == {
+        "ENGLAND": "human",
+        "FRANCE": "human",
+    }
+    mixed = seated(["PLAYERA"], "PLAYERB*dove + PLAYERC*hold", Rules(), "clique:3").written
+    assert mixed == {"PLAYERA": "human", "PLAYERB": "dove", "PLAYERC": "hold"}
+    everybody = seated(["PLAYERA", "PLAYERB", "PLAYERC"], "dove", Rules(), "clique:3")
+    assert set(everybody.written.values()) == {"human"}
+    assert seated(["FRANCE"], "dove", Rules(mediator=True)).written["MEDIATOR"] == "hold"
     with pytest.raises(UnknownPowerError, match="did you mean 'FRANCE'"):
-        profile_with(["ENGLAND", "FRANC"], "dove", "standard")
+        seated(["ENGLAND", "FRANC"], "dove", Rules())
     with pytest.raises(SeatedGameError, match="FRANCE"):
-        profile_with(["FRANCE", "france"], "dove", "standard")
+        seated(["FRANCE", "france"], "dove", Rules())
