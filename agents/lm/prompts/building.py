@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lm.errors import PromptError
 from agents.lm.models.protocol import Block
@@ -38,7 +38,7 @@ from agents.lm.prompts.quoting import message_line, quote, short_transcript, tra
 from agents.lm.prompts.wording import USUAL, Contents, Flavour, identity, points_rules, rulebook
 from welfare_env.board.board import Board
 from welfare_env.engine import RETREATS
-from welfare_env.game.press import MEDIATOR, Message
+from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
 from welfare_env.rules import Rules
 
@@ -66,8 +66,7 @@ class Prompt:
         return "".join(block.text for block in (*self.system, *self.user))
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """The player's own reply in an earlier round of this phase."""
 
     round: int
@@ -100,21 +99,18 @@ def build(
     Raises:
         PromptError: the flavour does not fit the player or the rules; the game is over.
     """
-    _check(view, contents.flavour)
-    system = _system(view.board, view.rules, view.power, contents)
-    has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in contents.ablation
-    earlier = _earlier(view, summaries or {}, journal or {}, has_messages, is_rolling)
-    said = _said(view, drafts) if view.rules.has_press and view.phase_type != RETREATS else ()
-    return Prompt(system, (*earlier, _position(view, contents, seed), *said, Block(now(view))))
-
-
-def _check(view: View, flavour: Flavour) -> None:
+    flavour = contents.flavour
     if view.is_done:
         raise PromptError(f"{view!r}: the game is over, there is nothing to ask")
     if (flavour is Flavour.MEDIATOR) != (view.power == MEDIATOR):
         raise PromptError(f"flavour '{flavour}' for {view.power}: 'mediator' is for the mediator, and only for it")
     if flavour in (Flavour.WD, Flavour.EXPLOITER) and not view.rules.is_welfare:
         raise PromptError(f"flavour '{flavour}': a game of variant {view.rules.variant!r} has no points; take 'sd'")
+    system = _system(view.board, view.rules, view.power, contents)
+    has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in contents.ablation
+    earlier = _earlier(view, summaries or {}, journal or {}, has_messages, is_rolling)
+    said = _said(view, drafts) if view.rules.has_press and view.phase_type != RETREATS else ()
+    return Prompt(system, (*earlier, _position(view, contents, seed), *said, Block(now(view))))
 
 
 @functools.lru_cache(maxsize=64)
@@ -132,8 +128,11 @@ def _earlier(
     """The messages of earlier phases and the player's journal, a block for each phase with messages or a note."""
     blocks: list[Block] = []
     for record in view.history:
-        if has_messages and record.messages and not (is_rolling and record.phase in summaries):
-            blocks.append(_phase_said(record, view.power, summaries))
+        if has_messages and record.messages and record.phase not in summaries:
+            blocks.append(Block(f"## {record.phase}\n{short_transcript(record.messages, view.power)}"))
+        elif has_messages and record.messages and not is_rolling:
+            summary = quote(summaries[record.phase], LONGEST_SUMMARY)
+            blocks.append(Block(f"## {record.phase}, your summary: {summary}\n", private=True))
         if record.phase in journal:
             note = quote(journal[record.phase], LONGEST_JOURNAL)
             blocks.append(Block(f"## {record.phase}, your journal: {note}\n", private=True))
@@ -147,13 +146,6 @@ def _earlier(
 def _cached(blocks: list[Block]) -> list[Block]:
     """The blocks, the last one marked for caching."""
     return [*blocks[:-1], replace(blocks[-1], cache=True)] if blocks else []
-
-
-def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) -> Block:
-    if record.phase in summaries:
-        summary = quote(summaries[record.phase], LONGEST_SUMMARY)
-        return Block(f"## {record.phase}, your summary: {summary}\n", private=True)
-    return Block(f"## {record.phase}\n{short_transcript(record.messages, player)}")
 
 
 def _position(view: View, contents: Contents, seed: int | None) -> Block:
@@ -220,15 +212,12 @@ def news(view: View, last: View, flavour: Flavour = Flavour.WD) -> str:
     ended = view.history[len(last.history) :]
     unread = {record.phase: record.messages for record in ended} | {view.phase: view.messages}
     unread[last.phase] = unread[last.phase][len(last.messages) :]
-    said = [_new_messages(phase, messages, view.power) for phase, messages in unread.items()]
+    parts = []
+    for phase, messages in unread.items():
+        if lines := transcript((message for message in messages if message.sender != view.power), view.power):
+            parts.append(f"# New messages in {phase}\n{lines}")
     position = position_sections(view, Contents(flavour)) if view.phase != last.phase else []
-    return "\n".join(filter(None, [*said, orders_section(ended), *position])) + now(view)
-
-
-def _new_messages(phase: str, messages: Sequence[Message], reader: str) -> str:
-    """The messages of others in a phase; "" for none."""
-    lines = transcript((message for message in messages if message.sender != reader), reader)
-    return f"# New messages in {phase}\n{lines}" if lines else ""
+    return "\n".join(filter(None, [*parts, orders_section(ended), *position])) + now(view)
 
 
 def summarise(record: PhaseRecord, player: str, game: str = "", last: str | None = None) -> Prompt:
@@ -247,12 +236,8 @@ def summarise(record: PhaseRecord, player: str, game: str = "", last: str | None
     wanted = f"note on {record.phase}" if last is None else "new note"
     said = Block(f"# Messages in {record.phase}\n{transcript(seen, player)}\nWrite {player}'s {wanted} now.\n")
     text = (_SUMMARISER if last is None else _NOTE).format(player=player, game=game and f"\n{game}")
-    own = () if last is None else (_own_note(last),)
-    return Prompt((Block(text, cache=True),), (*own, said))
-
-
-def _own_note(last: str) -> Block:
-    return Block(f"# Your note so far\n{quote(last, LONGEST_NOTE) if last else 'none'}\n\n", private=True)
+    own = f"# Your note so far\n{quote(last, LONGEST_NOTE) if last else 'none'}\n\n"
+    return Prompt((Block(text, cache=True),), (*([] if last is None else [Block(own, private=True)]), said))
 
 
 def about(view: View, contents: Contents) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agents.lm.prompts.parts import Addition
 from agents.lm.prompts.wording import Contents, Points
 from agents.lm.reading.order_schema import gift_sizes, has_names, neutral_orders
+from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from welfare_env.board.board import Board
 from welfare_env.board.order_text import unit_of
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
@@ -31,10 +32,8 @@ def phase_title(view: View) -> str:
 
 def centers_section(view: View) -> str:
     """The owners of the supply centers."""
-    owned = {power: " ".join(sorted(centers)) or "none" for power, centers in view.centers.items()}
-    free = sorted(set(view.board.centers).difference(*view.centers.values()))
-    lines = [f"- {_named(view, power)}: {centers}\n" for power, centers in owned.items()]
-    if free:
+    lines = [f"- {_named(view, power)}: {' '.join(sorted(own)) or 'none'}\n" for power, own in view.centers.items()]
+    if free := sorted(set(view.board.centers).difference(*view.centers.values())):
         lines.append(f"- nobody: {' '.join(free)}\n")
     return f"# Supply centers by owner\n{''.join(lines)}"
 
@@ -141,15 +140,12 @@ def instructions_section(view: View, contents: Contents) -> str:
     """The player's options in this phase; for retreats and Winter all legal orders."""
     sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
     points = contents.points(view.rules)
-    lines = [_NOTHING]
+    lines = ["You have nothing to order in this phase: give no orders."]
     if view.legal_orders or _can_give(view, points):
         lines = [*sections[view.phase_type](view, points, contents.is_list)]
     if Addition.LEGAL_ORDERS in contents.addition and view.phase_type == MOVEMENT and view.legal_orders:
         lines += ["All legal orders:", *_legal(view)]
     return f"# What you can order in {view.phase}\n" + "".join(f"{line}\n" for line in lines)
-
-
-_NOTHING = "You have nothing to order in this phase: give no orders."
 
 
 def _can_give(view: View, points: Points | None) -> bool:
@@ -160,9 +156,7 @@ def _can_give(view: View, points: Points | None) -> bool:
 
 def _movement(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
     kinds = ["H hold", "- move", "S support"]
-    table = view.board.convoys
-    if table:
-        kinds.append("C convoy an army (fleets at sea), - ... VIA move by convoy (armies)")
+    kinds += ["C convoy an army (fleets at sea), - ... VIA move by convoy (armies)"] if view.board.convoys else []
     yield f"Each of your units may have one order: {', '.join(kinds)}. A unit without an order holds."
     yield f"Your units: {', '.join(view.legal_orders)}."
 
@@ -258,34 +252,17 @@ def adjacency_section(board: Board) -> str:
 
 def nearest_section(view: View) -> str:
     """The nearest centers that are not the player's, for each of its units, with their owners; "" without units."""
-    owners = {center: power for power, centers in view.centers.items() for center in centers}
+    owners, steps = {c: power for power, centers in view.centers.items() for c in centers}, steps_between(view.board)
+    others = [center for center in view.board.centers if owners.get(center) != view.power]
     lines = []
     for unit in sorted(view.units.get(view.power, ())):
-        found = [
-            f"{center} in {distance} ({owners.get(center, 'nobody')})"
-            for center, distance in _distances(view.board, unit).items()
-            if owners.get(center) != view.power
-        ]
+        found = sorted((steps(unit, center), center) for center in others if steps(unit, center) < UNREACHABLE)
         if found:
-            lines.append(f"- {unit}: {', '.join(found[:MOST_NEAREST])}\n")
+            named = [f"{center} in {count} ({owners.get(center, 'nobody')})" for count, center in found[:MOST_NEAREST]]
+            lines.append(f"- {unit}: {', '.join(named)}\n")
     if not lines:
         return ""
     return f"# Nearest SCs of others\nIn moves of the unit by itself, without convoys:\n{''.join(lines)}"
-
-
-@functools.lru_cache(maxsize=1024)
-def _distances(board: Board, unit: str) -> dict[str, int]:
-    """Center -> moves of a unit to it, nearest first; those of equal distance by name."""
-    kind, reached, edge = unit[0], {unit[2:]: 0}, [unit[2:]]
-    while edge:
-        steps = {place: reached[here] + 1 for here in edge for place in board.moves.get(f"{kind} {here}", ())}
-        edge = [place for place in steps if place not in reached]
-        reached |= {place: steps[place] for place in edge}
-    found: dict[str, int] = {}
-    for place, distance in sorted(reached.items(), key=lambda pair: (pair[1], pair[0])):
-        if place[:3] in board.center_index:
-            found.setdefault(place[:3], distance)
-    return found
 
 
 def threats_section(view: View) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -17,8 +18,9 @@ from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH, Message
 LONGEST_TRANSCRIPT = 6000  # characters
 MOST_MARKS = 4  # combining marks on one letter; more would run into the lines above and below
 
-_LINE_ENDS = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")
-_BLANK_LETTERS = "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5"  # letters and marks that print nothing
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_UNSEEN = re.compile("[\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Letters and marks that print nothing, and variation selectors, long runs of which can carry hidden text."""
 _ESCAPED = {"<": "\\u003c", "[": "\\u005b"}
 
 
@@ -27,34 +29,19 @@ def clean(text: str, most: int) -> str:
 
     Line breaks of all kinds become ``\\n``, other white space a space.
     """
-    kept = text[:most]
-    for line_end in _LINE_ENDS:
-        kept = kept.replace(line_end, "\n")
-    kept = kept.replace("\t", " ")
+    kept = _LINE_ENDS.sub("\n", text[:most]).replace("\t", " ")
     if kept.isascii() and kept.replace("\n", "").isprintable():
         return kept
-    return _without_unseen(kept)
-
-
-def _without_unseen(text: str) -> str:
     seen: list[str] = []
     marks = 0
-    for char in text:
+    for char in kept:
         kind = unicodedata.category(char)
         marks = marks + 1 if kind[0] == "M" else 0
-        if char == "\n":
-            seen.append(char)
-        elif kind == "Zs":
-            seen.append(" ")
-        elif marks <= MOST_MARKS and not _is_unseen(char):
+        if char == "\n" or kind == "Zs":
+            seen.append("\n" if char == "\n" else " ")
+        elif marks <= MOST_MARKS and char.isprintable() and not _UNSEEN.match(char):
             seen.append(char)
     return "".join(seen)
-
-
-def _is_unseen(char: str) -> bool:
-    """Variation selectors print nothing, and long runs of them can carry hidden text."""
-    selector = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
-    return selector or char in _BLANK_LETTERS or not char.isprintable()
 
 
 def quote(text: str, most: int = MAX_MESSAGE_LENGTH) -> str:
