@@ -71,12 +71,12 @@ def without_thinking(text: str) -> Outside:
         _, final, text = text.rpartition(_BARE_FINAL)
         if not final:
             return Outside("", True)
-    objects, kept, at = _Objects(text), list[str](), 0
+    objects, kept, at = _quoting(text) if _MARK.search(text) else [], list[str](), 0
     thought, opened, depth = "", 0, 0  # family of the thought, where its text begins, and its depth
     while (match := _MARK.search(text, at)) is not None:
         kind, family = _kind(match)
         if not thought:
-            past = objects.end_around(at, match.start())
+            past = next((end for start, end in objects if at <= start < match.start() < end), 0)
             kept.append(text[at : past or match.start()])
             at = past or match.end()
             if past:
@@ -115,21 +115,15 @@ def _kind(match: re.Match[str]) -> tuple[str, str]:
     return "none", _HARMONY if match["end"] else ""
 
 
-class _Objects:
-    """The proper JSON objects of a text; not searched for in texts longer than any reply."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._left = _MOST_FAILED if len(text) <= MAX_REPLY else 0
-
-    def end_around(self, at: int, place: int) -> int:
-        """The end of an object that begins at or after `at` and contains `place`; 0 if there is none."""
-        start = self.text.find("{", at, place)
-        while start >= 0 and self._left > 0:
-            value, end = strict_object(self.text, start)
-            if value is None:
-                self._left -= end - start
-            elif end > place:
-                return end
-            start = self.text.find("{", start + 1 if value is None else end, place)
-        return 0
+def _quoting(text: str) -> list[tuple[int, int]]:
+    """Where the proper JSON objects of a text begin and end; none in texts longer than any reply."""
+    found, at, left = list[tuple[int, int]](), text.find("{"), _MOST_FAILED if len(text) <= MAX_REPLY else 0
+    while at >= 0 and left > 0:
+        value, end = strict_object(text, at)
+        if value is None:
+            left -= end - at
+            at = text.find("{", at + 1)
+        else:
+            found.append((at, end))
+            at = text.find("{", end)
+    return found
