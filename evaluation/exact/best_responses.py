@@ -14,8 +14,9 @@ problem of one player, solved by depth-first search with a table of positions; s
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import welfare_env
@@ -26,11 +27,10 @@ from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
 from agents.toy_boards.shape import clique_of
 from evaluation.checks import ESTIMATE, PROGRAMS, EvaluationError, board_of, check_whole, listed
-from evaluation.exact.answers import PolicyAnswers, refuse
-from evaluation.exact.opponents import NetworkPlayer, OpponentSeat, OpponentSeats, Player, ScriptedPlayer
+from evaluation.exact.opponents import NetworkPlayer, OpponentSeat, OpponentSeats, Player, ScriptedPlayer, refuse
 from evaluation.exact.results import BestResponse, Exploitability, OrdersByPhase
 from evaluation.exact.search import Search
-from welfare_env import Board, Rules, View
+from welfare_env import Board, Game, Rules, View
 from welfare_env.checks import quoted
 
 Profile = str | Mapping[str, str | Policy]
@@ -81,8 +81,9 @@ def best_response(
     if not given or len(set(given)) < len(given):
         raise EvaluationError(f"powers={quoted(powers)}: give a power, or several different ones")
     coalition = tuple(sorted(given, key=board.power_index.__getitem__))
-    game = _FixedGame(board, checked_rules(rules, years), policies_of(board, profile, coalition), max_positions)
-    return game.response(coalition, game.points() if game.has_all_policies else None)
+    policies = _policies_of(board, profile, coalition)
+    game = _FixedGame(board, _checked_rules(rules, years), policies, max_positions)
+    return game.response(coalition, game.points() if len(policies) == len(board.powers) else None)
 
 
 def exploitability(
@@ -104,7 +105,7 @@ def exploitability(
     """
     known = None if powers is None else tuple(listed("powers", powers, "['PLAYERA']"))
     board = _checked_board(map_name, known or (), max_positions)
-    game = _FixedGame(board, checked_rules(rules, years), policies_of(board, profile, ()), max_positions)
+    game = _FixedGame(board, _checked_rules(rules, years), _policies_of(board, profile, ()), max_positions)
     points = game.points()
     responses = {power: game.response((power,), points) for power in (board.powers if known is None else known)}
     return Exploitability(board.name, game.rules, responses, points)
@@ -123,8 +124,7 @@ def _checked_board(map_name: str, powers: tuple[str, ...], max_positions: int) -
     return board
 
 
-def checked_rules(rules: Rules | None, years: int | None) -> Rules:
-    """The rules of the game. Raises RulesError or EvaluationError as `best_response` does."""
+def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
     if rules is not None and not isinstance(rules, Rules):
         raise welfare_env.RulesError(f"rules={quoted(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
@@ -143,8 +143,8 @@ def checked_rules(rules: Rules | None, years: int | None) -> Rules:
     return played
 
 
-def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> dict[str, Policy]:
-    """Power -> policy; deviators need none. Raises the errors of `best_response`."""
+def _policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> dict[str, Policy]:
+    """Power -> policy; deviators need none."""
     if isinstance(profile, str):
         seats = read_profile(profile).seats(board.powers, seating="fixed")
         return {who: _made(who, policy) for who, policy in seats.items()}
@@ -198,13 +198,7 @@ class _FixedGame:
     rules: Rules
     policies: Mapping[str, Policy]
     max_positions: int
-
-    def __post_init__(self) -> None:
-        self._networks: dict[tuple[str, bool], NetworkPlayer] = {}
-
-    @property
-    def has_all_policies(self) -> bool:
-        return len(self.policies) == len(self.board.powers)
+    _networks: dict[tuple[str, bool], NetworkPlayer] = field(default_factory=dict)
 
     def points(self) -> dict[str, float]:
         """Power -> expected points if all play their policies."""
@@ -223,16 +217,8 @@ class _FixedGame:
         value = search.best(-1.0 if worth is None else worth - SLACK)
         value = _rounded(value if worth is None else max(value, worth))
         orders = None if search.seats.is_drawn else self._checked_line(search, others, coalition, value)
-        return BestResponse(
-            map_name=self.board.name,
-            rules=self.rules,
-            coalition=coalition,
-            value=value,
-            profile_value=worth,
-            positions=search.expanded,
-            orders=orders,
-            plan=tuple(search.policy()),
-        )
+        plan = tuple(search.policy())
+        return BestResponse(self.board.name, self.rules, coalition, value, worth, search.expanded, orders, plan)
 
     def _checked_line(
         self, search: Search, others: Mapping[str, Policy], coalition: tuple[str, ...], value: float
@@ -247,14 +233,29 @@ class _FixedGame:
             )
         return line
 
-    def _play(self, others: Mapping[str, Policy], deviators: Mapping[str, Policy], seed: int) -> welfare_env.Game:
-        scripted = {who: policy for who, policy in others.items() if _is_scripted(policy)}
-        rest = {who: policy for who, policy in others.items() if who not in scripted}
-        return PolicyAnswers(self.board, self.rules, scripted).play({**rest, **deviators}, seed)
+    def _play(self, others: Mapping[str, Policy], deviators: Mapping[str, Policy], seed: int) -> Game:
+        """Play a whole game, and check that scripted policies order as if asked about each position alone.
+
+        Raises:
+            EvaluationError: a policy is rejected.
+        """
+        env = welfare_env.parallel_env(self.board.name, self.rules)
+        scripted = [who for who, policy in others.items() if _is_scripted(policy)]
+        alone = {who: ScriptedPlayer(self.board, self.rules, others[who]) for who in scripted}
+        observations, infos = env.reset(seed=seed)
+        players = {**others, **deviators, **{who: copy.deepcopy(others[who]) for who in alone}}
+        for who, policy in players.items():
+            policy.reset(who, seed)
+        while env.agents:
+            actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
+            for who, player in alone.items():
+                player.check_played(who, env.game.position, actions[who])
+            observations, _, _, _, infos = env.step(actions)
+        return env.game
 
     def _search(self, powers: tuple[int, ...], others: Mapping[str, Policy]) -> Search:
         seats = {self.board.power_index[who]: self._seat(policy) for who, policy in others.items()}
-        return Search(self.board, self.rules, powers, OpponentSeats(self.board, seats), self.max_positions)
+        return Search(self.board, self.rules, powers, OpponentSeats(seats), self.max_positions)
 
     def _seat(self, policy: Policy) -> OpponentSeat:
         if isinstance(policy, MixturePolicy):

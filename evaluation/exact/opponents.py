@@ -1,7 +1,8 @@
 """Opponents of an exact search: the possible players per seat, and the orders each would give.
 
 A seat is a mix of players, drawn once per game. Its past orders rule out some of these players. The deviator can learn
-nothing else, so its state is the position together with the possible players per seat.
+nothing else, so its state is the position together with the possible players per seat. A scripted policy is asked about
+positions alone, and refused if its orders do not follow from them.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from agents import Policy
 from evaluation.checks import ESTIMATE, EvaluationError
-from evaluation.exact.answers import PolicyAnswers
-from welfare_env import Board, Rules
+from welfare_env import Board, Rules, View
 from welfare_env.board.orders import WAIVE
-from welfare_env.engine import State, layout_of
+from welfare_env.engine import ADJUSTMENTS, State, layout_of
+from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 Orders = tuple[int, ...]  # order numbers of one power, without WAIVE
@@ -54,7 +55,9 @@ class ScriptedPlayer:
     reads_points, reads_sequence, asked_ahead = False, False, False
 
     def __init__(self, board: Board, rules: Rules, policy: Policy) -> None:
-        self._layout, self._asked = layout_of(board), PolicyAnswers(board, rules, dict.fromkeys(board.powers, policy))
+        self._board, self._policy = board, policy
+        self._engine = make_engine("fast", board, rules)
+        self._opening = Position(self._engine, self._engine.initial())
 
     def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Orders]:
         """As `Player.answers`.
@@ -62,8 +65,100 @@ class ScriptedPlayer:
         Raises:
             EvaluationError: the policy is rejected.
         """
-        positions = (Position(self._asked.engine, State(self._layout, row)) for row in rows)
-        return [tuple(self._asked.orders(*each)) for each in zip(powers.tolist(), positions, strict=True)]
+        positions = (Position(self._engine, State(layout_of(self._board), row)) for row in rows)
+        return [self.orders(*each) for each in zip(powers.tolist(), positions, strict=True)]
+
+    def orders(self, power: int, position: Position) -> Orders:
+        """Its orders in a position, asked twice, the second time with another seed and each power's units reversed.
+
+        Raises:
+            EvaluationError: as `answers`.
+        """
+        if not position.slots(power):
+            return ()
+        units = position.state.units[::-1]
+        turned = position.state.replaced(units=units[np.argsort(units[:, 0], kind="stable")])
+        who = self._board.powers[power]
+        orders, again = self._asked(who, position, 0), self._asked(who, Position(self._engine, turned), 1)
+        self._check_same(who, orders, again, f"asked twice in {position.phase}")
+        slots: list[int | None] = []
+        for at, order in enumerate(orders):
+            is_open = position.state.phase_type != ADJUSTMENTS or order in position.winter_orders(power, orders[:at])
+            slots.append(position.slot_of(power, order) if is_open else None)
+            if slots[-1] is None or slots[-1] in slots[:-1]:
+                text = repr(self._board.orders.texts[order])
+                refuse(who, f"in {position.phase} it orders {text}, which is not legal there, or not with the rest")
+        return orders
+
+    def check_played(self, who: str, position: Position, answer: Any) -> None:
+        """Check that its answer in a game is the one to the position alone."""
+        orders, alone = self._numbers(who, position.phase, answer), self.orders(self._board.power_index[who], position)
+        self._check_same(who, orders, alone, f"in {position.phase} of a game, and asked about the position alone")
+
+    def _check_same(self, who: str, first: Orders, second: Orders, where: str) -> None:
+        """Check that two answers have the same orders, in any sequence."""
+        if sorted(first) != sorted(second):
+            texts = self._board.orders.texts
+            one, other = (repr([texts[order] for order in orders])[:200] for orders in (first, second))
+            refuse(who, f"{where}, it orders {one} and {other}")
+
+    def _asked(self, who: str, position: Position, seed: int) -> Orders:
+        """Its answer to a position, after a reset."""
+        self._policy.reset(who, seed)
+        view = _PositionView(position, who, self._opening)
+        return self._numbers(who, position.phase, self._policy.act(_NoObservation(who), {"view": view}))
+
+    def _numbers(self, who: str, phase: str, answer: Any) -> Orders:
+        """The order numbers of a list of order strings, without WAIVE."""
+        if not isinstance(answer, list) or not all(isinstance(text, str) for text in answer):
+            refuse(who, f"in {phase} it answers {answer!r:.80}, no list of orders as strings")
+        index = self._board.orders.index
+        if unknown := [text for text in answer if text not in index]:
+            refuse(who, f"in {phase} it orders {unknown[0]!r:.80}, which is no order of this board")
+        return tuple(number for text in answer if (number := index[text]) != WAIVE)
+
+
+class _PositionView(View):
+    """A view of the position alone; reading points or history raises EvaluationError."""
+
+    def __init__(self, position: Position, power: str, opening: Position) -> None:
+        super().__init__(position, power)
+        self._opening = opening
+
+    @property
+    def beginning(self) -> Position:
+        return self._opening
+
+    @property
+    def welfare(self) -> NoReturn:
+        refuse(self.power, "it reads view.welfare")
+
+    @property
+    def scores(self) -> NoReturn:
+        refuse(self.power, "it reads view.scores")
+
+    @property
+    def history(self) -> NoReturn:
+        refuse(self.power, "it reads view.history")
+
+
+@dataclass(frozen=True)
+class _NoObservation:
+    """Replaces the observation arrays; reading them raises EvaluationError."""
+
+    power: str
+
+    def __getitem__(self, name: object) -> NoReturn:
+        refuse(self.power, f"it reads observation[{name!r:.40}]")
+
+
+def refuse(power: str, why: str) -> NoReturn:
+    """Raise EvaluationError for a policy whose orders do not follow from the position."""
+    raise EvaluationError(
+        f"policy of {power}: {why}. An exact best response needs opponents whose orders follow from the present "
+        "position alone, without points, memory and chance, such as prosocial and hold; or mixes of these drawn once a "
+        f"game, or networks. The gain against any other policy has no exact value: {ESTIMATE}"
+    )
 
 
 class NetworkPlayer:
@@ -110,32 +205,22 @@ class OpponentSeat:
 
 
 class OpponentSeats:
-    """The others' seats, and the orders that they may give.
-
-    Args:
-        board: of the game.
-        seats: power -> its possible players.
+    """The others' seats (power -> its possible players), and the orders that they may give.
 
     Attributes:
         is_drawn: whether policies are drawn.
         reads_points: whether a player reads points.
         sequenced: powers with a player who reads the sequence of its units.
+        start: the masks with every player of each seat possible.
     """
 
-    def __init__(self, board: Board, seats: Mapping[int, OpponentSeat]) -> None:
+    def __init__(self, seats: Mapping[int, OpponentSeat]) -> None:
         self.powers, self._seats = tuple(seats), tuple(seats.values())
         self._known: dict[tuple[Player, int, bytes], Orders] = {}  # player, power, position -> its orders
-        players = [player for seat in self._seats for player in seat.players]
-        self.is_drawn = len(players) > len(seats)
-        self.reads_points = any(player.reads_points for player in players)
-        self.sequenced = tuple(
-            power for power, seat in seats.items() if any(player.reads_sequence for player in seat.players)
-        )
-
-    @property
-    def start(self) -> Masks:
-        """The masks with every player of each seat possible."""
-        return tuple((1 << len(seat.players)) - 1 for seat in self._seats)
+        self.is_drawn = any(len(seat.players) > 1 for seat in self._seats)
+        self.reads_points = any(player.reads_points for seat in self._seats for player in seat.players)
+        self.sequenced = tuple(who for who, seat in seats.items() if any(each.reads_sequence for each in seat.players))
+        self.start: Masks = tuple((1 << len(seat.players)) - 1 for seat in self._seats)
 
     def ask(self, nodes: Iterable[tuple[bytes, Masks]], ahead: bool = False) -> None:
         """Query the players about many positions at once; `outcomes` then reuses the answers.
@@ -152,10 +237,8 @@ class OpponentSeats:
                         wanted[player][power, key] = None
         for player, asked in wanted.items():
             rows = np.array([np.frombuffer(key, np.int32) for _, key in asked])
-            powers = np.array([power for power, _ in asked])
-            self._known |= {
-                (player, *each): orders for each, orders in zip(asked, player.answers(rows, powers), strict=True)
-            }
+            answers = player.answers(rows, np.array([power for power, _ in asked]))
+            self._known |= {(player, *each): orders for each, orders in zip(asked, answers, strict=True)}
 
     def outcomes(self, key: bytes, masks: Masks) -> list[Outcome]:
         """The others' possible joint orders in a position: probability, orders by power, and updated masks.
@@ -170,24 +253,21 @@ class OpponentSeats:
                 f"{count:,} joint orders of the others in a position, more than {MAX_WAYS:,}: too many for exact "
                 f"expectations. Mix fewer policies, or {ESTIMATE}"
             )
-        return [
-            (
-                prod(chance for chance, _, _ in each),
-                dict(zip(self.powers, (orders for _, orders, _ in each), strict=True)),
-                tuple(mask for _, _, mask in each),
-            )
-            for each in product(*parts)
-        ]
+        outcomes = []
+        for each in product(*parts):
+            chances, orders, left = zip(*each, strict=True) if each else ((), (), ())
+            outcomes.append((prod(chances), dict(zip(self.powers, orders, strict=True)), tuple(left)))
+        return outcomes
 
     def _seat_answers(self, at: int, key: bytes, mask: int) -> list[tuple[float, Orders, int]]:
         """A seat's possible orders: probability, orders, and the updated mask."""
-        weights, players, power = self._seats[at].weights, self._seats[at].players, self.powers[at]
-        total = sum(weights[number] for number in _players_in(mask))
+        seat, power = self._seats[at], self.powers[at]
+        total = sum(seat.weights[number] for number in _players_in(mask))
         chances: dict[Orders, float] = defaultdict(float)
         members: dict[Orders, int] = defaultdict(int)
         for number in _players_in(mask):
-            orders = self._known[players[number], power, key]
-            chances[orders] += weights[number] / total
+            orders = self._known[seat.players[number], power, key]
+            chances[orders] += seat.weights[number] / total
             members[orders] |= 1 << number
         return [(chance, orders, members[orders]) for orders, chance in chances.items() if chance > 0]
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from evaluation.checks import ESTIMATE, EvaluationError
 from evaluation.exact.opponents import Masks, OpponentSeats, Orders, Outcome
-from evaluation.exact.plans import Expander, Expansion, Given
-from evaluation.exact.stepping import NO_ORDER, PointBounds, Stepper, first_of_each
+from evaluation.exact.phases import NO_ORDER, Expander, Expansion, Given, PointBounds, Stepper, first_of_each
 from welfare_env import Board, Rules
 from welfare_env.engine import DONE, State, layout_of
 from welfare_env.engine.engines import make_engine

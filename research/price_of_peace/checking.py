@@ -15,9 +15,8 @@ import numpy as np
 from agents.toy_boards.shape import NOBODY, Clique, clique_of
 from evaluation.checks import board_of
 from evaluation.exact.graph_kernels import BUILD_HERE, DISBAND_HERE
-from evaluation.exact.plans import Expander, Given
+from evaluation.exact.phases import Expander, Given, Stepper
 from evaluation.exact.punisher_search import first_bounds
-from evaluation.exact.stepping import Stepper
 from research.price_of_peace.certificates import MINE, OTHERS, UNIT, Certificate
 from welfare_env import Rules
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE_TYPES, RETREATS, WINTER, YEAR, State, layout_of

@@ -28,9 +28,8 @@ import typer
 from agents.runtime.progress import metered
 from agents.toy_boards.shape import Clique, clique_of
 from evaluation.checks import board_of
-from evaluation.exact.plans import Expander
+from evaluation.exact.phases import NO_ORDER, Expander, Stepper
 from evaluation.exact.results import OrdersByPhase
-from evaluation.exact.stepping import NO_ORDER, Stepper
 from research.price_of_peace.certificates import UNIT, Certificate
 from research.price_of_peace.checking import check
 from research.price_of_peace.naming import Naming

@@ -18,9 +18,8 @@ from agents.toy_boards.punishing_kernels import DEVIATORS, PUNISHERS
 from agents.toy_boards.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact import graph_kernels as g
-from evaluation.exact.plans import Expander, Given
+from evaluation.exact.phases import Expander, Given, Stepper
 from evaluation.exact.results import OrdersByPhase
-from evaluation.exact.stepping import Stepper
 from evaluation.exact.theorems import roles
 from research.price_of_peace.certificates import MINE, OTHERS, UNIT, Certificate
 from research.price_of_peace.naming import Naming, path_of

@@ -17,9 +17,7 @@ import welfare_env
 from agents import HoldPolicy, ScriptedPolicy
 from evaluation import EvaluationError
 from evaluation.exact import best_response, best_responses, theorems
-from evaluation.exact.answers import units_reversed
-from evaluation.exact.plans import Expander
-from evaluation.exact.stepping import PointBounds, Stepper
+from evaluation.exact.phases import Expander, PointBounds, Stepper
 from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS, DONE, MOVEMENT, RETREATS, State
 from welfare_env.engine.engines import make_engine
@@ -161,7 +159,7 @@ def test_values_against_sheriffs(spec, values):
         assert best_response("clique:3", spec, A, years).value == value
 
 
-@pytest.mark.parametrize("options", [{"overmilitarise": True}, {"progressive": (3, 0, 1)}])
+@pytest.mark.parametrize("options", [{"overmilitarise": True}, {"progressive": (3, 0, 1)}, {"adjudication": "package"}])
 @pytest.mark.parametrize("others", ["prosocial", Restless])
 def test_so_it_does_under_other_rules(others, options):
     check_against_all_plans("clique:2", others, rules(3, **options), B, remember=True)
@@ -171,13 +169,15 @@ def test_so_it_does_under_other_rules(others, options):
 
 
 BOARDS = ("clique:3", "shared-clique:3", "clique:4")
-BUSY = st.tuples(st.sampled_from(BOARDS), st.integers(0, 10**6), st.integers(1, 20))  # board, seed, phases played
+BUSY = st.tuples(  # board, seed, phases played, and whose rulings
+    st.sampled_from(BOARDS), st.integers(0, 10**6), st.integers(1, 20), st.sampled_from(("rulebook", "package"))
+)
 MAX_PLANS = 2000
 
 
-def busy_position(map_name: str, seed: int, phases: int) -> Position:
+def busy_position(map_name: str, seed: int, phases: int, adjudication: str) -> Position:
     """A position after some phases of random play."""
-    games = welfare_env.vector_env(1, map_name, years=8)
+    games = welfare_env.vector_env(1, map_name, rules(8, adjudication=adjudication))
     games.reset(seed)
     for _ in range(phases):
         games.step(games.sample())
@@ -233,7 +233,9 @@ def canonical(stepper: Stepper, state: State) -> bytes:
 def test_the_sequence_of_units_makes_no_difference(drawn):
     position = busy_position(*drawn)
     stepper = Stepper(position.board, position.engine.rules)
-    turned = Position(position.engine, units_reversed(position.state))
+    units = position.state.units[::-1]
+    units = units[np.argsort(units[:, 0], kind="stable")]
+    turned = Position(position.engine, position.state.replaced(units=units))
     assert canonical(stepper, turned.state) == canonical(stepper, position.state)
     others = random_orders(position, drawn[1])
     own = next(every_plan(position, 0))

@@ -15,7 +15,7 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
 from evaluation import EvaluationError
 from evaluation.exact import best_response, exploitability
-from evaluation.exact.stepping import Stepper
+from evaluation.exact.phases import Stepper
 from tests.evaluation.test_exact import Exhaustive, Restless, rules
 from welfare_env.engine import State, layout_of
 

@@ -11,8 +11,7 @@ import pytest
 
 from agents.toy_boards.shape import clique_of
 from evaluation.checks import board_of
-from evaluation.exact.plans import Expander
-from evaluation.exact.stepping import Stepper
+from evaluation.exact.phases import Expander, Stepper
 from research.price_of_peace import armed_years, punisher_proofs, threat_proofs
 from research.price_of_peace.certificates import UNIT, Certificate, load_all
 from research.price_of_peace.checking import CertificateError, Checker, Renamings, check, split
