@@ -1,7 +1,7 @@
 """Checks before a run how a server and its model handle our questions, so that no money is spent on a wrong setting.
 
 It asks the questions of every kind of phase, with their real schemas, and one whose answer appears only in the schema,
-which shows whether schemas are enforced. If they are not, it also tries each kind of grammar that servers accept.
+which shows whether schemas are enforced.
 """
 
 from __future__ import annotations
@@ -10,26 +10,33 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from agents.lm.errors import ModelError
-from agents.lm.models.protocol import Reply, Request
-from agents.lm.models.providers.grammars import GRAMMARS, PROBE, probe_request
-from agents.lm.models.providers.openai import OpenAIModel
-from agents.lm.models.providers.refusals import SCHEMA
-from agents.lm.models.providers.remote_model import CUT, is_same_model
+from agents.lm.models.faults import SCHEMA
+from agents.lm.models.openai import GRAMMARS
+from agents.lm.models.protocol import Block, Reply, Request
+from agents.lm.models.remote import CUT
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.obeying import obeys
+from agents.lm.reading.order_schema import object_schema
 from agents.lm.reading.parsing import parse
-from agents.lm.reading.thinking import without_thinking
 from welfare_env import Game, Rules
 
 if TYPE_CHECKING:
-    from agents.lm.models.protocol import Model
     from agents.lm.player.policy import LMPolicy
     from welfare_env.game.view import View
 
 MOVEMENT_PHASES = 2  # of a year
+
+SECRET = "quagga-7391"
+PROBE = Request(
+    (),
+    (Block('Answer with the JSON object {"word": "none"}, and nothing else.'),),
+    object_schema({"word": {"type": "string", "enum": [SECRET]}}),
+    temperature=None,
+    top_p=None,
+)
+"""A question whose answer appears only in its schema."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,8 @@ class Finding:
     advice: str = ""
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A question, its reply, and the time that it took."""
+class _Asked(NamedTuple):
+    """A question, its reply, and the seconds that it took."""
 
     name: str
     view: View
@@ -93,7 +99,7 @@ def check_model(
         AccessError, BudgetError, ConfigError: as `Model.acomplete`.
     """
     model, asked = player.model, []
-    probe = model.complete(probe_request())
+    probe = model.complete(PROBE)
     on_question()
     for name, view in views().items():
         player.reset(view.power)
@@ -102,61 +108,57 @@ def check_model(
         reply = model.complete(request)
         asked.append(_Asked(name, view, request, reply, perf_counter() - began))
         on_question()
-    findings = [*_answering(model, probe), *_schema(player, probe, asked), *_forms(player, asked), *_context(asked)]
-    return [*findings, *_costs(player, asked, rules)]
+    replies = [_reply_finding(player, each) for each in asked]
+    findings = [_answering(model.name, probe), _schema(player, probe, asked), *replies, *_context(asked)]
+    return [*findings, *_costs(asked, rules or Rules())]
 
 
-def _answering(model: Model, probe: Reply) -> Iterator[Finding]:
-    asked = model.name.partition("/")[2]
-    if not probe.model:
-        yield Finding("answering model", "the server does not say")
-    elif is_same_model(asked, probe.model):
-        yield Finding("answering model", probe.model)
-    else:
-        advice = "see why another model answers, or ask for it by its name"
-        yield Finding("answering model", f"{probe.model} instead of {asked}", False, advice)
+def is_same_model(asked: str, answering: str) -> bool:
+    """Whether the answering model's name may denote the model asked: a version of it, or its name without the path."""
+    one, other = (name.casefold().rstrip("/") for name in (asked, answering))
+    return one in other or other in one or one.rpartition("/")[2] == other.rpartition("/")[2]
 
 
-def _schema(player: LMPolicy, probe: Reply, asked: Sequence[_Asked]) -> Iterator[Finding]:
+def _answering(model: str, probe: Reply) -> Finding:
+    asked = model.partition("/")[2]
+    if not probe.model or is_same_model(asked, probe.model):
+        return Finding("answering model", probe.model or "the server does not say")
+    advice = "see why another model answers, or ask for it by its name"
+    return Finding("answering model", f"{probe.model} instead of {asked}", False, advice)
+
+
+def _schema(player: LMPolicy, probe: Reply, asked: Sequence[_Asked]) -> Finding:
     """Whether schemas are enforced: that of the probe, and those of the questions."""
+    name = "schema of a reply"
     with_schema = [each for each in asked if each.request.schema is not None]
     left_out = [each.name for each in with_schema if SCHEMA in each.reply.left_out]
-    grammar = getattr(player.model, "grammar", None)
-    how = f"as a grammar ({grammar})" if grammar else "as a schema"
     if left_out and SCHEMA not in probe.left_out:
         advice = f"{', '.join(left_out)}: those replies are not bound to the form; schema=form sends one for all phases"
-        yield Finding("schema of a reply", f"refused for {len(left_out)} of {len(with_schema)} phases", False, advice)
-    elif obeys(probe.text, PROBE):
+        return Finding(name, f"refused for {len(left_out)} of {len(with_schema)} phases", False, advice)
+    if obeys(probe.text, PROBE.schema or {}):
         advice = "" if with_schema else "with schema=orders the server admits only legal orders"
-        yield Finding("schema of a reply", f"enforced, {how}", bool(with_schema), advice)
-    else:
-        yield _not_enforced(player, probe)
-
-
-def _not_enforced(player: LMPolicy, probe: Reply) -> Finding:
+        return Finding(name, "enforced", bool(with_schema), advice)
     is_refused = SCHEMA in probe.left_out
     result = "refused by the server" if is_refused else "ignored by the server: the reply does not match it"
-    found = _grammar(player.model)
-    if found:
-        return Finding("schema of a reply", f"{result}; enforced as grammar={found}", False, f"set grammar={found}")
-    known = ", ".join(GRAMMARS) if isinstance(player.model, OpenAIModel) else ""
-    tried = f"; as a grammar ({known}) not enforced either" if known else ""
-    advice = "nothing forces the model to keep to the form: set schema=none,add=legal_orders, and watch the losses"
-    return Finding("schema of a reply", result + tried, player.style.schema == "none", advice)
+    advice = (
+        f"if the server takes grammars, set grammar={', '.join(GRAMMARS)}; else nothing forces the model to keep to "
+        "the form: set schema=none,add=legal_orders, and watch the losses"
+    )
+    return Finding(name, result, player.style.schema == "none", advice)
 
 
-def _grammar(model: Model) -> str | None:
-    """The kind of grammar that the server enforces."""
-    if not isinstance(model, OpenAIModel) or model.api != "chat" or model.is_official:
-        return None
-    for kind in GRAMMARS:
-        try:
-            reply = model.with_grammar(kind).complete(probe_request(f"grammar-{kind.replace('.', '-')}"))
-        except ModelError:
-            continue
-        if obeys(reply.text, PROBE):
-            return kind
-    return None
+def _reply_finding(player: LMPolicy, asked: _Asked) -> Finding:
+    request, reply = asked.request, asked.reply
+    read = parse(reply.text, asked.view, is_cut_off(reply.finish), player.style.addition)
+    sent = None if SCHEMA in reply.left_out else request.schema
+    notes = [f"{len(read.orders)} of {len(read.orders) + read.refused_orders} orders legal"]
+    notes += [] if read.is_valid else ["not in the form asked for"]
+    notes += [f"ended by {reply.finish}"] if reply.finish != "stop" else []
+    notes += ["does not match its schema"] if sent is not None and not obeys(reply.text, sent) else []
+    notes += ["with thinking apart"] if reply.reasoning else []
+    is_good = read.is_valid and not read.refused_orders and reply.finish == "stop"
+    advice = "set a larger max_tokens" if reply.finish == "length" else ""
+    return Finding(f"{asked.name} reply", ", ".join(notes), is_good, advice)
 
 
 def _context(asked: Sequence[_Asked]) -> Iterator[Finding]:
@@ -169,31 +171,9 @@ def _context(asked: Sequence[_Asked]) -> Iterator[Finding]:
             return
 
 
-def _forms(player: LMPolicy, asked: list[_Asked]) -> Iterator[Finding]:
-    for each in asked:
-        read = parse(each.reply.text, each.view, is_cut_off(each.reply.finish), player.style.addition)
-        notes = [f"{len(read.orders)} of {len(read.orders) + read.refused_orders} orders legal"]
-        notes += [] if read.is_valid else ["not in the form asked for"]
-        notes += [f"ended by {each.reply.finish}"] if each.reply.finish != "stop" else []
-        if (
-            each.request.schema is not None
-            and SCHEMA not in each.reply.left_out
-            and not obeys(each.reply.text, each.request.schema)
-        ):
-            notes.append("does not match its schema")
-        is_good = read.is_valid and not read.refused_orders and each.reply.finish == "stop"
-        advice = "set a larger max_tokens" if each.reply.finish == "length" else ""
-        yield Finding(f"{each.name} reply", ", ".join(notes), is_good, advice)
-    apart = sum(bool(each.reply.reasoning) for each in asked)
-    inside = sum(without_thinking(each.reply.text).text.strip() != each.reply.text.strip() for each in asked)
-    where = [f"apart in {apart}"] * bool(apart) + [f"in the text of {inside}, from which it is removed"] * bool(inside)
-    yield Finding("thinking", f"{' and '.join(where)} of {len(asked)} replies" if where else "none")
-
-
-def _costs(player: LMPolicy, asked: list[_Asked], rules: Rules | None) -> Iterator[Finding]:
-    spring, rules = asked[0].reply.usage, rules or Rules()
-    seconds = median(each.seconds for each in asked)
-    yield Finding("latency", f"{seconds:.1f} s, median of {len(asked)}")
+def _costs(asked: Sequence[_Asked], rules: Rules) -> Iterator[Finding]:
+    spring = asked[0].reply.usage
+    yield Finding("latency", f"{median(each.seconds for each in asked):.1f} s, median of {len(asked)}")
     cached = f", {spring.cached_tokens} of them from its cache" if spring.cached_tokens else ""
     yield Finding("tokens of the Spring question", f"{spring.input_tokens} in{cached}, {spring.output_tokens} out")
     number = questions_of_a_game(rules)
@@ -210,8 +190,3 @@ def questions_of_a_game(rules: Rules, powers: int = 7) -> int:
     phases = MOVEMENT_PHASES + 1  # and a Winter
     a_phase = rules.message_rounds + 1 if rules.has_press else 1
     return rules.years * phases * a_phase * powers
-
-
-def as_dicts(findings: list[Finding]) -> list[dict[str, Any]]:
-    """Findings as plain JSON types."""
-    return [vars(each) for each in findings]

@@ -16,27 +16,24 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import asdict, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
 from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel
-from agents.lm.models.limits import MODELS, Halt
+from agents.lm.models.limits import Halt
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
-from agents.lm.models.providers.remote_model import most_tokens
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from welfare_env.checks import quoted
 
 _REPLY = TypeAdapter(Reply)
 
 
-@runtime_checkable
 class OwnModel(Protocol):
     """The interface of your own model. Optional attributes:
 
@@ -67,7 +64,7 @@ class OwnModel(Protocol):
         """
 
 
-class AdaptedModel:
+class AdaptedModel(Model):
     """A model of your own as an `agents.lm.models.Model`, under the budget of a run.
 
     Args:
@@ -80,54 +77,47 @@ class AdaptedModel:
     """
 
     def __init__(self, model: OwnModel, budget: Budget | None = None, halt: Halt | None = None) -> None:
+        name = getattr(model, "name", None)
+        is_one = isinstance(name, str) and name and callable(getattr(model, "complete", None))
+        if isinstance(model, type) or not is_one:
+            raise ConfigError(
+                f"model {quoted(model)}: give an object with a `name`, a text, and a method "
+                "`complete(request)`; see agents.lm.own_models.OwnModel"
+            )
         self.model, self.budget, self.halt = model, budget or Budget(), halt or Halt()
-        self.name: str = _checked_name(model)
-        self.settings = _checked_settings(model)
+        self.name, self.settings = model.name, _checked_settings(model)
         self.price: Price | None = getattr(model, "price", None)
         if self.price is not None and not isinstance(self.price, Price):
-            raise ConfigError(f"model {self.name!r}: its price is a {type(self.price).__name__}: give a Price, or None")
+            raise ConfigError(f"model {name!r}: its price is a {type(self.price).__name__}: give a Price, or None")
         if self.budget.max_dollars is not None and self.price is None:
-            raise ConfigError(f"model {self.name!r}: no price is known for a budget in dollars; give it a `price`")
-        self.faults: Counter[str] = Counter()
-
-    def complete(self, request: Request) -> Reply:
-        """As `acomplete`, for code without an event loop."""
-        return MODELS.run(self.acomplete(request))
+            raise ConfigError(f"model {name!r}: no price is known for a budget in dollars; give it a `price`")
 
     async def acomplete(self, request: Request) -> Reply:
-        """Asks the model.
+        """Asks the model; see `Model.acomplete`.
 
         Raises:
-            ModelError: the model has no reply.
-            BudgetError: the budget does not allow the call.
             ConfigError: the result is neither a text nor a `Reply`, or a `Reply` with values of the wrong kind.
-            StoppedError: another call cannot go on; or that call's error.
         """
         since = self.halt.begin()
         try:
             return await self._asked(request)
-        except ModelError as error:
-            self.faults.update(error.faults)
-            if error.is_passing and self.halt.stops == since:
-                self.halt.stop(error)
-            raise
         except LMError as error:
-            if self.halt.stops == since:  # not the error of another call
+            goes_on = isinstance(error, ModelError) and not error.is_passing
+            if not goes_on and self.halt.stops == since:  # not the error of another call
                 self.halt.stop(error)
             raise
 
     async def _asked(self, request: Request) -> Reply:
-        prompt = most_tokens(request)
+        prompt = request.max_prompt_tokens
         dollars = None if self.price is None else self.price.most(prompt, request.max_tokens)
         async with self.budget.hold(prompt + request.max_tokens, dollars) as hold:
             try:
                 said = self.model.complete(request)
                 reply = self._reply(await said if inspect.isawaitable(said) else said, prompt)
             except ModelError as error:
-                if error.usage is not None:
-                    hold.spend(error.usage)
+                hold.usage = error.usage or hold.usage
                 raise
-            hold.spend(reply.usage)
+            hold.usage = reply.usage
         return reply
 
     def _reply(self, said: Any, prompt: int) -> Reply:
@@ -159,7 +149,10 @@ def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None)
     """
     if not isinstance(model, Model):
         return AdaptedModel(model, budget, halt)
-    if budget is not None and not _is_under(model, budget):
+    inner = model.model if isinstance(model, CachedModel) else model
+    is_free = isinstance(inner, ScriptedModel | ReplayModel)
+    is_limited = budget is not None and (budget.max_tokens, budget.max_dollars) != (None, None)
+    if is_limited and not is_free and getattr(inner, "budget", None) is not budget:
         raise ConfigError(
             f"model {model.name!r}: it was made without this budget, and would spend past it: make it with "
             "budget=BUDGET, or give a model of your own with just a `name` and `complete(request)`"
@@ -167,31 +160,10 @@ def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None)
     return model
 
 
-def _is_under(model: Model, budget: Budget) -> bool:
-    """Whether a model respects a budget: it was made with it, costs nothing, or the budget has no limit."""
-    inner: Any = model
-    while isinstance(inner, CachedModel):
-        inner = inner.model
-    is_free = isinstance(inner, ScriptedModel | ReplayModel) or budget.max_tokens is budget.max_dollars is None
-    return is_free or getattr(inner, "budget", None) is budget
-
-
-def _checked_name(model: Any) -> str:
-    name = getattr(model, "name", None)
-    if isinstance(model, type) or not (isinstance(name, str) and name and callable(getattr(model, "complete", None))):
-        raise ConfigError(
-            f"model {quoted(model)}: give an object with a `name`, a text, and a method "
-            "`complete(request)`; see agents.lm.own_models.OwnModel"
-        )
-    return name
-
-
 def _checked_settings(model: Any) -> dict[str, Any]:
     """The model's settings and its class: what its replies depend on."""
-    given = getattr(model, "settings", {})
     try:
-        settings: dict[str, Any] = json.loads(json.dumps(dict(given), allow_nan=False))
+        settings: dict[str, Any] = json.loads(json.dumps(dict(getattr(model, "settings", {})), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"model {model.name!r}: its settings are not a mapping of plain JSON: {error}") from error
-    kind = type(model)
-    return settings | {"class": f"{kind.__module__}.{kind.__qualname__}"}
+    return settings | {"class": f"{type(model).__module__}.{type(model).__qualname__}"}

@@ -40,7 +40,7 @@ def error_of(text: str, fault: ValueError) -> UnknownAgentError:
 
 def without_secrets(text: str) -> str:
     """The text with passwords and anything that may be a key hidden."""
-    from agents.lm.models.settings import hide_secrets, redacted
+    from agents.lm.models.secrets import hide_secrets, redacted
 
     return _KEY_GIVEN.sub(r"\1[hidden]", redacted(hide_secrets(text)))
 

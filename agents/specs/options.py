@@ -81,8 +81,8 @@ READERS: dict[str, Reader] = {
 
 
 def _setting(check: str) -> Reader:
-    """The reader that a check of `agents.lm.models.settings` is; imported when used."""
-    return lambda text: getattr(import_module("agents.lm.models.settings"), check)(text)
+    """The reader that a check of `agents.lm.models.secrets` is; imported when used."""
+    return lambda text: getattr(import_module("agents.lm.models.secrets"), check)(text)
 
 
 def _parts(kind: str) -> Reader:
@@ -105,8 +105,7 @@ LM_OPTIONS: dict[str, Reader] = {
     "summariser": _reader("give self, none, or a model: PROVIDER/MODEL, or the name of your own", str, _MODEL),
     "summaries": one_of("phases", "rolling"),
     "schema": one_of("orders", "all", "form", "none"),
-    "api": one_of("chat", "responses"),
-    "grammar": one_of("auto", "vllm", "llama.cpp", "sglang"),
+    "grammar": one_of("vllm", "llama.cpp", "sglang"),
     "base_url": _setting("checked_url"),
     "key_variable": _setting("checked_variable"),
     "effort": word,

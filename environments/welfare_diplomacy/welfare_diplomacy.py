@@ -7,8 +7,7 @@ power, and policies of `agents` for the seats that are not trained.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from threading import Event
 from typing import Any
 
@@ -16,7 +15,7 @@ import verifiers.v1 as vf
 from openai import AsyncOpenAI, OpenAIError
 
 from agents.lm.errors import LMError, ModelError
-from agents.lm.models.protocol import NO_USAGE, Block, Reply, Request, Usage
+from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage, text_of
 from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec, read_profile
@@ -75,7 +74,7 @@ RETRIES = 3
 """How often a question is asked again whose run has failed."""
 
 
-class SeatModel:
+class SeatModel(Model):
     """A verifiers agent as a language model of `agents.lm`: each question is a run of the agent.
 
     Attributes:
@@ -84,8 +83,7 @@ class SeatModel:
 
     def __init__(self, agent: vf.Agent, power: str) -> None:
         self.agent, self.name = agent, f"verifiers/{power.lower()}"
-        self.settings: Mapping[str, Any] = {}
-        self.faults: Counter[str] = Counter()
+        self.settings = {}
         self.traces: list[vf.Trace] = []
 
     def complete(self, request: Request) -> Reply:
@@ -104,7 +102,7 @@ class SeatModel:
         """
         schema = None if request.schema is None else dict(request.schema)
         question = Question(
-            system_prompt=_text(request.system) or None, prompt=_text(request.user), reply_schema=schema
+            system_prompt=text_of(request.system) or None, prompt=text_of(request.user), reply_schema=schema
         )
         for _ in range(1 + RETRIES):
             trace = await self.agent.run(vf.Task(question))
@@ -114,10 +112,6 @@ class SeatModel:
                 usage = Usage(used.prompt_tokens, 0, used.completion_tokens, None) if used else NO_USAGE
                 return Reply(trace.last_reply, usage, model=self.name)
         raise ModelError("server", "; ".join(error.message for error in trace.errors))
-
-
-def _text(blocks: Iterable[Block]) -> str:
-    return "".join(block.text for block in blocks)
 
 
 class GameData(vf.TaskData):

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 import agents
-from agents.lm.checking import QUESTIONS, Finding, as_dicts, check_model
+from agents.lm.checking import QUESTIONS, Finding, check_model
 from agents.lm.player.policy import language_models
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json
@@ -35,7 +35,7 @@ def check(
             raise EvaluationError(f"{spec!r:.200}: give one language model, such as lm:openai/MODEL,base_url=URL")
         findings = check_model(players[0], Rules(years=years), lambda: meter.advance(1))
     if as_json:
-        print_json(as_dicts(findings))
+        print_json([vars(each) for each in findings])
     else:
         print_tables(table(spec, findings))
     if not all(each.is_good for each in findings):

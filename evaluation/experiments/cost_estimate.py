@@ -19,8 +19,7 @@ from agents.lm.models.cache import CachedModel
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
 from agents.lm.models.shared_models import SharedModels
-from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.wire import CHARACTERS_A_TOKEN
+from agents.lm.stub.replies import stub_reply, tokens
 from evaluation.measures.lm_usage import LMUsage, usage_by_part
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
@@ -57,20 +56,19 @@ class Estimate:
         return cls(model, **sums, dollars=sum(known) if len(known) == len(parts) else None)
 
 
-class _StandIn:
+class _StandIn(Model):
     """Answers with invented replies in place of a model, at its price."""
 
     def __init__(self, model: Model) -> None:
         inner: Any = model.model if isinstance(model, CachedModel) else model
         self.name, self.settings = model.name, model.settings
-        self.faults: Counter[str] = Counter()
         self._price: Price | None = getattr(inner, "price", None)
 
     def complete(self, request: Request) -> Reply:
         """An invented reply."""
         text = stub_reply(request.prompt, request.schema)
         system = "".join(block.text for block in request.system)
-        prompt, cached, reply = (-(-len(each) // CHARACTERS_A_TOKEN) for each in (request.prompt, system, text))
+        prompt, cached, reply = (tokens(each) for each in (request.prompt, system, text))
         return Reply(text, Counts(prompt - cached, cached, 0, reply).usage(self._price), model=self.name)
 
     async def acomplete(self, request: Request) -> Reply:

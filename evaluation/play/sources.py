@@ -72,7 +72,7 @@ def _digest(path: Path, state: object) -> str:
 
 
 def answered_by(model: str, base_url: str = "", own: Model | None = None) -> dict[str, Any]:
-    """A model and its server, the digest of its replay file, or the distribution (package) that provides it.
+    """A model and its server, or the digest of its replay file.
 
     Args:
         model: "openai/NAME", "anthropic/NAME", "replay/PATH", "scripted/stub", or the name of a user's model.
@@ -83,19 +83,14 @@ def answered_by(model: str, base_url: str = "", own: Model | None = None) -> dic
         ConfigError: the server address is invalid, or must not be stored.
         CacheError: the replay file cannot be read.
     """
-    from agents.lm.models.make import distribution_of, remote_provider
-    from agents.lm.models.settings import checked_url
+    from agents.lm.models.remote import REMOTE, server_of
 
     if own is not None:
         return {"model": model, "name": own.name, "settings": dict(own.settings)}
     provider, _, rest = model.partition("/")
     if provider == "replay":
         return {"model": model, "replies": replies_digest(rest)}
-    maker = remote_provider(provider)
-    if maker is None:
-        return {"model": model} | ({"distribution": found} if (found := distribution_of(provider)) else {})
-    given = base_url or os.environ.get(maker.URL_VARIABLE) or maker.URL
-    return {"model": model, "server": checked_url(given, "base_url" if base_url else maker.URL_VARIABLE)}
+    return {"model": model} | ({"server": server_of(provider, base_url)} if provider in REMOTE else {})
 
 
 def replies_digest(path: str | os.PathLike[str]) -> str:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Event
 
 import pytest
 from rich.console import Console
@@ -105,7 +106,7 @@ def test_players_of_a_round_are_asked_side_by_side():
     with StubServer(latency=0.05) as server:
         policy = f"lm:openai/any,base_url={server.url}/v1,summariser=none"
         play_game(spec(policy, simultaneous=True))
-        assert server.peak == 7
+        assert server.stats["peak"] == 7
         assert server.stats["requests"] == 3 * 7
 
 
@@ -218,10 +219,10 @@ class Ending(StubServer):
 
     most = math.inf
 
-    def respond(self, request, asked):
+    def respond(self, request):
         if self.stats["answered"] >= self.most:
-            self._ended.wait()
-        return super().respond(request, asked)
+            Event().wait()
+        return super().respond(request)
 
 
 @pytest.mark.slow

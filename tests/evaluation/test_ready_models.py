@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from agents.lm.models.providers.anthropic import AnthropicModel
-from agents.lm.models.providers.openai import OpenAIModel
+from agents.lm.models.remote import REMOTE
 from evaluation import GameSpec
 from evaluation.cli.commands import app
 from welfare_env.extras import install_extra
 
 OPTIONS = ("--games", "1", "--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1")
-SDKS = {"openai": OpenAIModel, "anthropic": AnthropicModel}
+SDKS = {name: REMOTE[name] for name in ("openai", "anthropic")}
 Call = Callable[..., tuple[int, str]]
 
 
@@ -25,8 +24,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Runs a command in a folder of its own, without keys: exit code and stderr."""
     monkeypatch.chdir(tmp_path)
     for kind in SDKS.values():
-        monkeypatch.delenv(kind.KEY_VARIABLE, raising=False)
-        monkeypatch.delenv(kind.URL_VARIABLE, raising=False)
+        monkeypatch.delenv(kind.key_variable, raising=False)
+        monkeypatch.delenv(kind.url_variable, raising=False)
 
     def run(*words: str) -> tuple[int, str]:
         outcome = CliRunner().invoke(app, [*words])
@@ -38,7 +37,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 @pytest.fixture(params=SDKS)
 def missing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """A model whose SDK is not installed."""
-    monkeypatch.setenv(SDKS[request.param].KEY_VARIABLE, "key")
+    monkeypatch.setenv(SDKS[request.param].key_variable, "key")
     monkeypatch.setitem(sys.modules, request.param, None)
     return f"{request.param}/any"
 

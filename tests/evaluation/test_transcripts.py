@@ -111,7 +111,7 @@ class TestKept:
     def test_no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-the-tests-0123456789")
         with FailingServer() as server:
-            server.fail("ok", "400")
+            server.faults.extend(["ok", "400"])
             policy = f"lm:openai/any,base_url={server.url}/v1,retries=0,key_variable=OPENAI_API_KEY"
             found = play_game(game("hold", FRANCE=policy))
         assert "sk-a-key" not in json.dumps(found)

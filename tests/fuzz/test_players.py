@@ -19,8 +19,7 @@ from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
-from agents.lm.models.providers.refusals import Refusals
-from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
+from agents.lm.models.secrets import checked_url, checked_variable, hide_secrets, redacted
 from agents.lm.reading.parsing import parse, reply_schema
 from agents.lm.stub.replies import Instance
 from agents.specs import AGENTS, named_files
@@ -225,17 +224,12 @@ CHAT = {
     "choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}},
 }  # fmt: skip
-OUTPUT = [{"type": "reasoning", "summary": []}, {"type": "message", "content": [{"type": "output_text", "text": GOOD}]}]
-RESPONSES = {
-    "id": "x", "object": "response", "model": "any", "status": "completed", "error": None, "output": OUTPUT,
-    "usage": {"input_tokens": 11, "output_tokens": 7, "input_tokens_details": {"cached_tokens": 3}},
-}  # fmt: skip
 MESSAGES = {
     "id": "x", "type": "message", "role": "assistant", "model": "any", "stop_reason": "end_turn",
     "content": [{"type": "thinking", "thinking": "Hm.", "signature": ""}, {"type": "text", "text": GOOD}],
     "usage": {"input_tokens": 11, "cache_read_input_tokens": 3, "output_tokens": 7},
 }  # fmt: skip
-ANSWERS: dict[str, Any] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
+ANSWERS: dict[str, Any] = {"openai": CHAT, "anthropic": MESSAGES}
 ERRORS: list[Any] = [
     {"error": {"message": f"Incorrect API key provided: {KEY}.", "type": "invalid_request_error"}},
     {"error": {"message": "Unsupported parameter: 'max_tokens'.", "param": "max_tokens"}},
@@ -256,16 +250,16 @@ def model_of(api: str) -> tuple[Any, list[tuple[int, dict[str, str], bytes]]]:
     """A model that gets what is put into the list, without a network."""
     os.environ["HOSTILE_KEY"] = KEY
     sending: list[tuple[int, dict[str, str], bytes]] = []
-    base = AnthropicModel if api == "messages" else OpenAIModel
+    base = {"openai": OpenAIModel, "anthropic": AnthropicModel}[api]
 
     settings: dict[str, Any] = {"key_variable": "HOSTILE_KEY", "base_url": "http://127.0.0.1:1", "retries": 0}
-    settings |= {"prices": {"any": Price(1.0, 2.0)}} | ({} if api == "messages" else {"api": api})
+    settings |= {"prices": {"any": Price(1.0, 2.0)}}
 
     def respond(request: Any) -> Any:
         status, headers, content = sending[0]
         return httpx2.Response(status, headers=headers, stream=httpx2.ByteStream(content))
 
-    sdk = importlib.import_module(base.SDK)
+    sdk = importlib.import_module(api)
     settings["http_client"] = sdk.DefaultAsyncHttpxClient(
         transport=httpx2.MockTransport(respond), follow_redirects=False
     )
@@ -275,7 +269,7 @@ def model_of(api: str) -> tuple[Any, list[tuple[int, dict[str, str], bytes]]]:
 def receive(api: str, status: int, headers: dict[str, str], content: bytes) -> Any:
     """The reply; errors are readable, without the key, and account for what was used."""
     model, sending = model_of(api)
-    model._refusals = Refusals()
+    model._refused.clear()
     model._failures = 0
     sending[:] = [(status, headers, content)]
     try:

@@ -1,15 +1,15 @@
 """Language models: remote ones through a provider's SDK, scripted ones, and cached replies.
 
-`make_model` makes one from its name. `protocol` is the interface of every model; `providers` has the remote models,
-whose waiting is in `limits`. `scripted` has models that need no server. `settings` checks user input; `prices` and
-`budget` are about money; `cache` stores replies on disk, and `shared_models` makes one model per name and settings.
+`shared_models` makes them by name. `protocol` is the interface of every model. `remote` has the tries of a question,
+`openai` and `anthropic` what is sent and read, `faults` what can go wrong, `limits` how calls wait and stop; `budget`
+and `prices` are about money; `cache` stores replies on disk, and `scripted` has models that need no server.
 """
 
-from agents.lm.models.make import make_model
+from agents.lm.models.anthropic import AnthropicModel
+from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import NO_USAGE, Block, Finish, Model, Reply, Request, Usage
-from agents.lm.models.providers.anthropic import AnthropicModel
-from agents.lm.models.providers.openai import OpenAIModel
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
+from agents.lm.models.shared_models import make_model
 
 __all__ = [
     "NO_USAGE",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from threading import Lock
 
 from agents.lm.errors import BudgetError, ConfigError
 from agents.lm.models.protocol import NO_USAGE, Usage
+
+LOOK = 0.02  # seconds after which a call that waits looks whether there is room
 
 
 @dataclass(eq=False)
@@ -20,10 +21,6 @@ class Hold:
     tokens: int
     dollars: float | None
     usage: Usage = NO_USAGE
-
-    def spend(self, usage: Usage) -> None:
-        """Records usage."""
-        self.usage += usage
 
 
 class Budget:
@@ -54,7 +51,6 @@ class Budget:
         self.max_tokens, self.max_dollars = max_tokens, max_dollars
         self._ended = NO_USAGE
         self._held: list[Hold] = []
-        self._waiting: list[Future[None]] = []
         self._lock = Lock()
 
     @property
@@ -65,7 +61,7 @@ class Budget:
 
     @asynccontextmanager
     async def hold(self, tokens: int, dollars: float | None) -> AsyncIterator[Hold]:
-        """A context for a call that may use up to so much; waits until it is allowed.
+        """A context for a call that may use up to so much, and sets `Hold.usage`; waits until it is allowed.
 
         Args:
             tokens: tokens of prompt and reply.
@@ -75,52 +71,40 @@ class Budget:
             BudgetError: the budget does not allow it.
         """
         hold = Hold(tokens, dollars)
-        while (room := self._begin(hold)) is not None:
-            await asyncio.wrap_future(room)
+        while not self._begins(hold):
+            await asyncio.sleep(LOOK)
         try:
             yield hold
         finally:
-            self._end(hold)
+            with self._lock:
+                self._held.remove(hold)
+                self._ended += hold.usage
 
-    def _begin(self, hold: Hold) -> Future[None] | None:
-        """Counts a call, or returns what it has to wait for."""
+    def _begins(self, hold: Hold) -> bool:
+        """Counts a call if it is allowed now."""
         with self._lock:
             if objection := self._objection(hold, ()):
                 raise BudgetError(objection)
             if self._objection(hold, self._held):
-                room: Future[None] = Future()
-                self._waiting.append(room)
-                return room
+                return False
             self._held.append(hold)
-            return None
-
-    def _end(self, hold: Hold) -> None:
-        with self._lock:
-            self._held.remove(hold)
-            self._ended += hold.usage
-            waiting, self._waiting = self._waiting, []
-        for room in waiting:
-            if room.set_running_or_notify_cancel():
-                room.set_result(None)
+            return True
 
     def _objection(self, hold: Hold, others: Sequence[Hold]) -> str:
         """Why a call is not allowed beside others in progress, if they use all they may; "" if it is."""
         spent = self._ended
         tokens = spent.tokens + sum(max(each.tokens, each.usage.tokens) for each in others)
         if self.max_tokens is not None and tokens + hold.tokens > self.max_tokens:
-            need = f"{hold.tokens:,}"
-            return f"the budget of {self.max_tokens:,} tokens {_used(f'{spent.tokens:,}', spent.tokens, need)}"
+            return _refusal(f"{self.max_tokens:,} tokens", f"{spent.tokens:,}", f"{hold.tokens:,}")
         if self.max_dollars is None:
             return ""
         if hold.dollars is None or spent.dollars is None:
             return f"the budget is {self.max_dollars} dollars, but there is a call without a known price"
-        dollars = spent.dollars + sum(each.dollars or 0.0 for each in others)
-        if dollars + hold.dollars > self.max_dollars:
-            need = f"{hold.dollars:.4f}"
-            return f"the budget of {self.max_dollars} dollars {_used(f'{spent.dollars:.4f}', spent.dollars, need)}"
+        if spent.dollars + sum(each.dollars or 0.0 for each in others) + hold.dollars > self.max_dollars:
+            return _refusal(f"{self.max_dollars} dollars", f"{spent.dollars:.4f}", f"{hold.dollars:.4f}")
         return ""
 
 
-def _used(written: str, spent: float, need: str) -> str:
-    used = f"{written} were spent in this run, and " if spent else ""
-    return f"does not allow another call: {used}the next one may need up to {need}"
+def _refusal(limit: str, spent: str, need: str) -> str:
+    used = f"{spent} were spent in this run, and the next one may need up to {need}"
+    return f"the budget of {limit} does not allow another call: {used}"

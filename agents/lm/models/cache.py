@@ -11,24 +11,20 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections import Counter
-from collections.abc import Mapping
-from concurrent.futures import Future
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
-from threading import RLock
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
 
 from agents.lm.errors import FAULT_KINDS, CacheError, ModelError
-from agents.lm.models.limits import MODELS
 from agents.lm.models.protocol import Model, Reply, Request, Usage
 from agents.runtime.files import parse_json
 from agents.runtime.storage import FileLayout
 
-KEY_VERSION = 1
-"""Part of every key: raise it when old replies no longer fit equal requests."""
+Outcome = Reply | ModelError
 
 _CREATE = """
 CREATE TABLE replies (
@@ -38,7 +34,6 @@ CREATE TABLE replies (
 ) WITHOUT ROWID
 """
 _REPLY, _USAGE = TypeAdapter(Reply), TypeAdapter(Usage)
-_CURE = "Restore the file from a copy, or delete it: what is missing is asked again"
 
 _LAYOUT = FileLayout(
     application=0x574C4D52,  # "WLMR"
@@ -57,17 +52,16 @@ def reply_key(model: Model, request: Request) -> str:
     The sequence of a schema's properties is part of the key, since replies follow it.
     """
     asked = {field.name: getattr(request, field.name) for field in fields(request)}
-    texts = [block.text.encode() for block in (*request.system, *request.user)]
-    blocks = [[(len(block.text), block.cache) for block in asked.pop(part)] for part in ("system", "user")]
-    head = json.dumps([KEY_VERSION, _model_text(model), blocks, asked])
-    return hashlib.sha256(b"".join([head.encode("ascii"), *texts])).hexdigest()
+    blocks = [[(block.text, block.cache) for block in asked.pop(part)] for part in ("system", "user")]
+    return hashlib.sha256(json.dumps([_model_text(model), blocks, asked]).encode("ascii")).hexdigest()
 
 
 class ResponseCache:
     """A file of cached replies.
 
     The file and its folder are made on first use. It has a write-ahead log beside it and needs a local disk. Writes are
-    atomic, even if a process is killed; a power cut may lose the last replies.
+    atomic, even if a process is killed; a power cut may lose the last replies. All methods raise CacheError if the file
+    cannot be used.
 
     Args:
         path: path of the SQLite file.
@@ -76,8 +70,8 @@ class ResponseCache:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()  # the working directory may change before the file is opened
         self._connection: sqlite3.Connection | None = None
-        self._asked: dict[str, Future[Reply]] = {}
-        self._lock = RLock()
+        self._turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+        self._lock = Lock()
 
     def __enter__(self) -> ResponseCache:
         return self
@@ -92,73 +86,37 @@ class ResponseCache:
                 self._connection.close()
                 self._connection = None
 
-    def get(self, key: str) -> Reply | ModelError | None:
-        """The reply for a key, or the error of a failed call, or None.
-
-        Raises:
-            CacheError: the file cannot be read.
-        """
+    def get(self, key: str) -> Outcome | None:
+        """The reply for a key, or the error of a failed call, or None."""
         rows = self._run("SELECT reply FROM replies WHERE key = ?", key)
         try:
             return read_outcome(parse_json(rows[0][0])) if rows else None
         except (ValueError, KeyError, TypeError) as error:
-            raise CacheError(f"{self.path}: {key} is not a reply. {_CURE}") from error
+            raise CacheError(f"{self.path}: {key} is not a reply. {_LAYOUT.damaged}") from error
 
-    def put(self, key: str, model: Model, outcome: Reply | ModelError) -> Reply | ModelError:
-        """Stores a reply or a failed call, unless the key is there already. Returns the stored one.
-
-        Raises:
-            CacheError: the file cannot be written or read.
-        """
+    def put(self, key: str, model: Model, outcome: Outcome) -> Outcome:
+        """Stores a reply or a failed call, unless the key is there already. Returns the stored one."""
         row = (key, _model_text(model), json.dumps(outcome_dict(outcome)))
         is_new = self._run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?) RETURNING key", *row)
         return outcome if is_new else self.get(key) or outcome
 
     def count(self) -> int:
-        """Number of replies, including failed calls.
-
-        Raises:
-            CacheError: the file cannot be read.
-        """
+        """Number of replies, including failed calls."""
         return int(self._run("SELECT count(*) FROM replies")[0][0])
 
     def models(self) -> list[dict[str, Any]]:
-        """The models with replies in the file: "name" and "settings" of each.
-
-        Raises:
-            CacheError: the file cannot be read, or is damaged.
-        """
+        """The models with replies in the file: "name" and "settings" of each."""
         rows = self._run("SELECT DISTINCT model FROM replies ORDER BY model")
         try:
             found = [parse_json(text) for (text,) in rows]
             return [{"name": model["name"] + "", "settings": dict(model["settings"])} for model in found]
         except (ValueError, KeyError, TypeError) as error:
-            raise CacheError(f"{self.path}: the name of a model cannot be read. {_CURE}") from error
+            raise CacheError(f"{self.path}: the name of a model cannot be read. {_LAYOUT.damaged}") from error
 
-    def promise(self, key: str, own: Future[Reply]) -> Future[Reply]:
-        """A future of the stored reply, or of a reply that is being asked for; or `own`, and the caller has to ask.
-
-        Raises:
-            CacheError: the file cannot be read.
-        """
+    def turn(self, key: str) -> asyncio.Lock:
+        """A lock for those in the current event loop who ask the same question, so that one asks and all get it."""
         with self._lock:
-            if key in self._asked:
-                return self._asked[key]
-            kept = self.get(key)
-            if kept is None:
-                self._asked[key] = own
-            else:
-                _settle(own, kept)
-            return own
-
-    def settle(self, key: str, own: Future[Reply], outcome: Reply | ModelError | None) -> None:
-        """Passes the outcome of a promise to those who wait for it; None, if there is none, lets them ask again."""
-        with self._lock:
-            self._asked.pop(key, None)
-        if outcome is None:
-            own.cancel()
-        else:
-            _settle(own, outcome)
+            return self._turns.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
 
     def _run(self, statement: str, *values: str) -> list[Any]:
         """The rows returned by a statement; threads take turns."""
@@ -168,11 +126,11 @@ class ResponseCache:
             return self._connection.execute(statement, values).fetchall()
 
 
-class CachedModel:
+class CachedModel(Model):
     """A model with a cache: behaves like the model itself, but never asks a question twice.
 
     A cached reply is the same as when it was paid for, including usage, attempts and faults. If equal questions are
-    asked at the same time, in one process and with one `ResponseCache`, one is sent, and the others wait for its reply.
+    asked at the same time, in one event loop and with one `ResponseCache`, one is sent, and the others wait.
 
     A call that failed for good (`ModelError`) is cached, too, so that a resumed game takes the same course; but not one
     that may be answered later (`ModelError.is_passing`), nor those before the model's first answer: its server may be
@@ -181,86 +139,46 @@ class CachedModel:
     Args:
         model: the model to ask.
         cache: the cache, shared by all players of a process.
-
-    Attributes:
-        hits: number of replies that were cached, or already asked for.
-        misses: number of replies that had to be asked for.
     """
 
     def __init__(self, model: Model, cache: ResponseCache) -> None:
         self.model, self.cache = model, cache
-        self.hits = self.misses = 0
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The model's settings."""
-        return self.model.settings
-
-    @property
-    def faults(self) -> Counter[str]:
-        """The model's faults."""
-        return self.model.faults
-
-    def complete(self, request: Request) -> Reply:
-        """As `acomplete`, for code without an event loop."""
-        return MODELS.run(self.acomplete(request))
+        self.name, self.settings = model.name, model.settings
+        self._has_answered = False
 
     async def acomplete(self, request: Request) -> Reply:
-        """Looks the reply up, or asks and waits.
-
-        Raises:
-            CacheError: the file of cached replies cannot be used.
-            ModelError, AccessError, BudgetError: as the model does.
-        """
+        """Looks the reply up, or asks and waits; see `Model.acomplete`."""
         key = reply_key(self.model, request)
-        while True:
-            own: Future[Reply] = Future()
-            promised = self.cache.promise(key, own)
-            if promised is own and not own.done():
-                return await self._asked(key, own, request)
-            try:
-                reply = await asyncio.shield(asyncio.wrap_future(promised))
-            except asyncio.CancelledError:
-                if not promised.cancelled():
-                    raise
-                continue  # the caller that was asking has no reply, so this one asks
-            self.hits += 1
-            return reply
+        async with self.cache.turn(key):
+            outcome = self.cache.get(key) or await self._asked(key, request)
+        if isinstance(outcome, ModelError):
+            raise outcome
+        return outcome
 
-    async def _asked(self, key: str, own: Future[Reply], request: Request) -> Reply:
-        outcome: Reply | ModelError | None = None
+    async def _asked(self, key: str, request: Request) -> Outcome:
         try:
-            try:
-                outcome = self.cache.put(key, self.model, await self.model.acomplete(request))
-                self.misses += 1
-            except ModelError as error:
-                if not error.is_passing:
-                    outcome = self.cache.put(key, self.model, error) if self.misses else error
+            reply = await self.model.acomplete(request)
+        except ModelError as error:
+            if error.is_passing or not self._has_answered:
                 raise
-        finally:
-            self.cache.settle(key, own, outcome)
-        return own.result()
+            return self.cache.put(key, self.model, error)
+        self._has_answered = True
+        return self.cache.put(key, self.model, reply)
 
 
 def _model_text(model: Model) -> str:
     return json.dumps({"name": model.name, "settings": dict(model.settings)}, sort_keys=True)
 
 
-def outcome_dict(outcome: Reply | ModelError) -> dict[str, Any]:
+def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     """A reply or a failed call as plain JSON."""
     if isinstance(outcome, Reply):
-        kept = vars(outcome) | {"usage": dict(vars(outcome.usage)), "faults": list(outcome.faults)}
-        return kept | {"left_out": list(outcome.left_out)}
-    usage = None if outcome.usage is None else dict(vars(outcome.usage))
+        return asdict(outcome) | {"faults": list(outcome.faults), "left_out": list(outcome.left_out)}
+    usage = None if outcome.usage is None else asdict(outcome.usage)
     return {"failed": outcome.kind, "text": str(outcome), "faults": list(outcome.faults), "usage": usage}
 
 
-def read_outcome(kept: Any) -> Reply | ModelError:
+def read_outcome(kept: Any) -> Outcome:
     """A reply or a failed call from its JSON: the inverse of `outcome_dict`.
 
     Raises:
@@ -272,10 +190,3 @@ def read_outcome(kept: Any) -> Reply | ModelError:
     if kept["failed"] not in FAULT_KINDS or not isinstance(kept["text"], str):
         raise ValueError("not a failed call")
     return ModelError(kept["failed"], kept["text"], tuple(map(str, kept["faults"])), usage)
-
-
-def _settle(future: Future[Reply], outcome: Reply | ModelError) -> None:
-    if isinstance(outcome, Reply):
-        future.set_result(outcome)
-    else:
-        future.set_exception(outcome)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
-from dataclasses import dataclass
 from threading import Lock, Thread, current_thread
+from time import monotonic
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -23,19 +22,7 @@ _T = TypeVar("_T")
 
 LOOK = 0.5  # seconds after which a call that waits looks whether its run has ended
 
-
-@dataclass(frozen=True)
-class Clock:
-    """Time in seconds. Tests use one that does not wait.
-
-    Attributes:
-        now: the current time.
-        sleep: sleeps in a task.
-    """
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
-
+now, sleep = monotonic, asyncio.sleep  # tests replace both by a clock that does not wait
 
 _RUNS: ContextVar[Mapping[Halt, int]] = ContextVar("runs", default=MappingProxyType({}))
 """Halt -> its `stops` at the beginning of the run to which the current task (or thread) belongs."""
@@ -61,11 +48,7 @@ class Halt:
         self.stops += 1
 
     def join(self, since: int) -> None:
-        """Adds the current task (or thread) to a run: calls it begins after a stop are refused.
-
-        Args:
-            since: the result of `begin` at the start of the run.
-        """
+        """Adds the current task (or thread) to the run that began with `since`: see `begin`."""
         _RUNS.set({**_RUNS.get(), self: since})
 
     def begin(self) -> int:
@@ -79,24 +62,16 @@ class Halt:
         return since
 
     def check(self, since: int) -> None:
-        """Raises an error if the run was stopped after `since`.
-
-        Raises:
-            LMError: a new one for each call, with its own traceback.
-        """
+        """Raises the error of a stop after `since`: a new one for each call, with its own traceback."""
         if self.stops != since:
             raise type(self._error)(*self._error.args)
 
-    async def pause(self, seconds: float, since: int, clock: Clock) -> None:
-        """Sleeps; a stop ends it within `LOOK`.
-
-        Raises:
-            LMError: the run was stopped, before or during the pause.
-        """
+    async def pause(self, seconds: float, since: int) -> None:
+        """Sleeps; a stop, before or during the pause, raises its error within `LOOK`."""
         self.check(since)
-        end = clock.now() + seconds
-        while (left := end - clock.now()) > 0:
-            await clock.sleep(min(left, LOOK))
+        end = now() + seconds
+        while (left := end - now()) > 0:
+            await sleep(min(left, LOOK))
             self.check(since)
 
 

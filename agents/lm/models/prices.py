@@ -1,4 +1,4 @@
-"""Tokens as they are billed, and what they cost: a small table, which your own files can replace.
+"""What models cost, by their names: a small table, which your own files can replace; and how long their replies get.
 
 The table was read from the providers' pages on the day in `AS_OF`. Prices change: the provider's bill says what a run
 really costs. Your own file is JSON, in US dollars per million tokens:
@@ -28,14 +28,8 @@ AS_OF = "2026-11-21"
 """The day on which the table was read from developers.openai.com/api/docs and platform.claude.com/docs."""
 
 MILLION = 1_000_000
-MOST = 10**9
-"""Upper limit of prices and prompts."""
-
-_LONGEST_FILE = 2**20  # bytes
 _VERSION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
-
-
-_Amount = Annotated[float, Ge(0), Le(MOST)]
+_Amount = Annotated[float, Ge(0), Le(MILLION)]
 
 
 @dataclass(frozen=True)
@@ -123,6 +117,19 @@ PRICES: dict[str, Price] = {
 }
 """Standard prices, as of `AS_OF`."""
 
+USUAL_TOKENS = 2000
+"""Limit of a reply of a model that answers at once."""
+
+THINKING_TOKENS = 16_000
+"""Limit of a reply of a model that thinks first, which counts in the limit."""
+
+_THINKERS = re.compile(
+    r"\bo[134]\b|claude-(?:[a-z]+-)?(?:4-[6-9]|[5-9])(?!\d)|claude-mythos|gpt-?(?:[5-9]|oss)|deepseek-(?:r|v[4-9])"
+    r"|reasoner|\br1\b|qwq|qwen-?[3-9]|magistral|grok-[3-9]|gemini-(?:2\.5|[3-9])|glm-(?:4\.[5-9]|[5-9])|kimi-k[2-9]|minimax-m|nemotron|thinking|reasoning",
+    re.IGNORECASE,
+)
+_AT_ONCE = frozenset({"none", "minimal"})  # efforts without thinking
+
 _TABLE = TypeAdapter(dict[str, Price])
 
 
@@ -138,20 +145,23 @@ def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
         ConfigError: no such file, not JSON, or not in the form described at the top of this module.
     """
     try:
-        return _TABLE.validate_json(_content(Path(path)))
+        return _TABLE.validate_json(Path(path).read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         where = ": ".join(map(repr, first["loc"]))
         raise ConfigError(f"{path}: {where or 'the whole'}: {first['msg']}, not {first['input']!r:.40}") from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ConfigError(f"{path}: not a table of prices: {error}") from error
 
 
-def _content(path: Path) -> bytes:
-    if path.exists() and not path.is_file():  # a device may be endless
-        raise ValueError("it is not a file")
-    with path.open("rb") as file:
-        content = file.read(_LONGEST_FILE + 1)
-    if len(content) > _LONGEST_FILE:
-        raise ValueError(f"it is longer than {_LONGEST_FILE:,} bytes")
-    return content
+def usual_tokens(model: str, effort: str | None = None, thinking: int | None = None) -> int:
+    """The usual limit of a reply, by the kind of model.
+
+    Args:
+        model: the model's name.
+        effort, thinking: its settings.
+    """
+    if thinking is not None:
+        return thinking + USUAL_TOKENS
+    thinks = effort not in _AT_ONCE if effort else _THINKERS.search(model) is not None
+    return THINKING_TOKENS if thinks else USUAL_TOKENS

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
 from agents.lm.errors import ConfigError, PromptError
+from agents.lm.models.limits import MODELS
 
 Finish = Literal["stop", "length", "refusal", "other"]
 Count = Annotated[int, Ge(0)]
 
 MAX_CACHE_KEY = 64  # characters; OpenAI's limit of `prompt_cache_key`
-_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's limit of a schema's name
+BESIDES = 100  # tokens that a server may add around the prompts and the schema
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -48,7 +49,6 @@ class Request:
         user: the user's prompt.
         schema: JSON schema of the reply as plain dicts and lists; the reply has its properties in the schema's
             sequence. None for free text.
-        schema_name: name of the schema: letters, digits, "_" and "-", at most 64.
         max_tokens: limit of the reply, including a model's hidden thinking.
         temperature: 0 to 2; None leaves it to the server.
         top_p: above 0, up to 1; None leaves it to the server.
@@ -58,13 +58,12 @@ class Request:
 
     Raises:
         PromptError: the user's prompt is blank, or a text contains half a surrogate pair, which UTF-8 cannot encode.
-        ConfigError: a number out of range, or an invalid name.
+        ConfigError: a number out of range.
     """
 
     system: tuple[Block, ...]
     user: tuple[Block, ...]
     schema: Mapping[str, Any] | None = None
-    schema_name: str = "reply"
     max_tokens: int = 2000
     temperature: float | None = 1.0
     top_p: float | None = 0.9
@@ -74,44 +73,35 @@ class Request:
     def __post_init__(self) -> None:
         if not any(block.text.strip() for block in self.user):
             raise PromptError("the user's prompt is blank: give at least one block with text")
-        for name, blocks in (("system", self.system), ("user", self.user)):
-            for number, block in enumerate(blocks):
-                _check_text(block.text, f"{name} block {number}")
-        _check_settings(self)
+        if found := _SURROGATES.search(self.prompt):
+            raise PromptError(f"the prompt holds {found[0]!r} at {found.start()}: half a surrogate pair is not text")
+        if self.max_tokens < 1:
+            raise ConfigError(f"max_tokens {self.max_tokens}: give 1 or more")
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise ConfigError(f"temperature {self.temperature}: give 0 to 2, or None")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ConfigError(f"top_p {self.top_p}: give more than 0 and at most 1, or None")
 
     @property
     def prompt(self) -> str:
         """The whole prompt, system and user, as one text."""
-        return "".join(block.text for block in (*self.system, *self.user))
+        return text_of((*self.system, *self.user))
 
     @cached_property
     def schema_text(self) -> str:
         """The schema as JSON; "null" for none."""
         return json.dumps(self.schema)
 
+    @property
+    def max_prompt_tokens(self) -> int:
+        """An upper bound on the tokens of the prompt and its schema: no text has more tokens than bytes."""
+        schema = 0 if self.schema is None else len(self.schema_text)
+        return len(self.prompt.encode()) + schema + BESIDES
 
-def _check_text(text: str, where: str) -> None:
-    if not text.isascii() and (found := _SURROGATES.search(text)):
-        raise PromptError(f"{where} holds {found.group()!r} at {found.start()}: half a surrogate pair is not text")
 
-
-def _check_settings(request: Request) -> None:
-    temperature, top_p = request.temperature, request.top_p
-    wrong = {
-        "schema: give a dict of plain JSON, or None": not isinstance(request.schema, dict | None),
-        f"max_tokens {request.max_tokens}: give 1 or more": request.max_tokens < 1,
-        f"temperature {temperature}: give 0 to 2, or None": temperature is not None and not 0 <= temperature <= 2,
-        f"top_p {top_p}: give more than 0 and at most 1, or None": top_p is not None and not 0 < top_p <= 1,
-        f"sample {request.sample}: give 0 or more": request.sample < 0,
-        f"cache_key of {len(request.cache_key)} characters: {MAX_CACHE_KEY} at most": len(request.cache_key)
-        > MAX_CACHE_KEY,
-        f"schema_name {request.schema_name!r}: 1 to 64 letters, digits, '_' or '-'": not _SCHEMA_NAME.fullmatch(
-            request.schema_name
-        ),
-    }
-    for text, is_wrong in wrong.items():
-        if is_wrong:
-            raise ConfigError(text)
+def text_of(blocks: tuple[Block, ...]) -> str:
+    """The text of some blocks."""
+    return "".join(block.text for block in blocks)
 
 
 @dataclass(frozen=True)
@@ -138,12 +128,11 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        known = self.dollars is not None and other.dollars is not None
         return Usage(
             self.input_tokens + other.input_tokens,
             self.cached_tokens + other.cached_tokens,
             self.output_tokens + other.output_tokens,
-            (self.dollars or 0.0) + (other.dollars or 0.0) if known else None,
+            None if self.dollars is None or other.dollars is None else self.dollars + other.dollars,
             self.reasoning_tokens + other.reasoning_tokens,
         )
 
@@ -178,29 +167,26 @@ class Reply:
     left_out: tuple[str, ...] = ()
 
 
-@runtime_checkable
-class Model(Protocol):
-    """A language model, thread-safe."""
+class Model(ABC):
+    """A language model; thread-safe.
 
-    @property
-    def name(self) -> str:
-        """Its name for `make_model`: "openai/NAME"."""
+    Attributes:
+        name: its name for `make_model`: "openai/NAME".
+        settings: what the replies depend on besides the request, as plain JSON values. No keys.
+    """
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What the replies depend on besides the request, as plain JSON values. No keys."""
-
-    @property
-    def faults(self) -> Counter[str]:
-        """Count of each kind of fault, over all tries of all calls."""
+    name: str
+    settings: Mapping[str, Any]
 
     def complete(self, request: Request) -> Reply:
         """As `acomplete`, for code without an event loop."""
+        return MODELS.run(self.acomplete(request))
 
+    @abstractmethod
     async def acomplete(self, request: Request) -> Reply:
         """Sends a request and waits for the reply.
 
         Raises:
             ModelError: there is no reply to this request, now (`ModelError.is_passing`) or at all.
-            AccessError, BudgetError: the run has to end.
+            AccessError, BudgetError, CacheError, ConfigError, StoppedError: the run has to end.
         """

@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Any
 
 from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.cache import ResponseCache, reply_key
-from agents.lm.models.protocol import Reply, Request
+from agents.lm.models.protocol import Model, Reply, Request
 
 Line = str | Reply | LMError
 """A scripted reply: a text, a whole reply, or an error to raise."""
 
 
-class ScriptedModel:
+class ScriptedModel(Model):
     """Gives scripted replies.
 
     Args:
@@ -33,26 +31,15 @@ class ScriptedModel:
     def __init__(
         self, replies: Iterable[Line] | Callable[[Request], Line], latency: float = 0.0, name: str = "script"
     ) -> None:
-        self._answer = replies if callable(replies) else _one_by_one(iter(replies))
+        self._answer = replies if callable(replies) else _one_by_one(replies)
         self._latency = latency
         self.name = f"scripted/{name}"
+        self.settings = {}
         self.requests: list[Request] = []
-        self.faults: Counter[str] = Counter()
-        self._lock = Lock()
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """No settings."""
-        return {}
 
     def complete(self, request: Request) -> Reply:
-        """The next reply.
-
-        Raises:
-            LMError: the script contains it, or is at its end.
-        """
-        if self._latency:
-            time.sleep(self._latency)
+        """The next reply; raises LMError if the script contains it, or is at its end."""
+        time.sleep(self._latency)
         return self._next(request)
 
     async def acomplete(self, request: Request) -> Reply:
@@ -64,37 +51,31 @@ class ScriptedModel:
     def _next(self, request: Request) -> Reply:
         self.requests.append(request)
         line = self._answer(request)
-        if isinstance(line, ModelError):
-            with self._lock:
-                self.faults.update(line.faults)
         if isinstance(line, LMError):
             raise line
         return line if isinstance(line, Reply) else Reply(line, model=self.name)
 
 
-class ReplayModel:
+class ReplayModel(Model):
     """Repeats another model's replies from an earlier run, from a cache file.
 
     Args:
         path: path of the file, as written by `agents.lm.models.cache.ResponseCache`.
-        name: name of the model; may be left out if the file has replies of only one.
 
     Raises:
-        ConfigError: no such file, or the model is ambiguous.
+        ConfigError: no such file, or not of one model.
         CacheError: the file cannot be read.
     """
 
-    def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         if not os.path.exists(path):
             raise ConfigError(f"{path}: there is no such file of cached replies")
         self._cache = ResponseCache(path)
-        kept = [model for model in self._cache.models() if name in (None, model["name"])]
-        if len(kept) != 1:
-            said = ", ".join(sorted(model["name"] for model in self._cache.models())) or "none"
-            raise ConfigError(f"{path}: give the name of the model whose replies to use; it holds replies of: {said}")
-        self.name: str = kept[0]["name"]
-        self.settings: Mapping[str, Any] = kept[0]["settings"]
-        self.faults: Counter[str] = Counter()
+        models = self._cache.models()
+        if len(models) != 1:
+            said = ", ".join(model["name"] for model in models) or "none"
+            raise ConfigError(f"{path}: give a file with the replies of one model; it holds replies of: {said}")
+        self.name, self.settings = models[0]["name"], models[0]["settings"]
 
     def complete(self, request: Request) -> Reply:
         """The reply to an equal request.
@@ -115,15 +96,14 @@ class ReplayModel:
         return self.complete(request)
 
 
-def _one_by_one(lines: Iterator[Line]) -> Callable[[Request], Line]:
-    used, lock = 0, Lock()
+def _one_by_one(replies: Iterable[Line]) -> Callable[[Request], Line]:
+    lines, lock = enumerate(replies), Lock()
+    used = 0
 
     def answer(request: Request) -> Line:
         nonlocal used
         with lock:
-            for line in lines:
-                used += 1
-                return line
-        return LMError(f"the script is at its end after {used} replies")
+            used, line = next(((number + 1, line) for number, line in lines), (used, None))
+        return LMError(f"the script is at its end after {used} replies") if line is None else line
 
     return answer

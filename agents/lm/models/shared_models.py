@@ -1,59 +1,113 @@
-"""Language models that all players of a run share: one per name and settings, with one budget and one cache."""
+"""Language models by name, and those that all players of a run share: with one budget and one cache.
+
+>>> from agents.lm.models import Block, Request, make_model
+>>> model = make_model("scripted/stub")
+>>> model.complete(Request(system=(), user=(Block("What has been said?"),))).finish
+'stop'
+"""
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import json
 import logging
 import os
 import re
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeVar
 
 from agents.lm.errors import ConfigError, LMError
+from agents.lm.models.anthropic import AnthropicModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.limits import GAMES, Halt
-from agents.lm.models.make import PROVIDERS, new_model, remote_provider
+from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
-from agents.lm.models.providers.remote_model import RemoteModel
+from agents.lm.models.remote import REMOTE, RemoteModel
+from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from agents.lm.own_models import as_model
+from welfare_env.errors import did_you_mean
 
 OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)
 """The names that a model of your own may have in specs."""
-
-PLAYERS = 8  # of one game that may ask at the same time: seven powers and a mediator
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 
 
+def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
+    from agents.lm.stub.characters import CHARACTERS, answered  # which imports numpy
+
+    if name not in CHARACTERS:
+        raise ConfigError(f"model 'scripted/{name}': there are {', '.join(f'scripted/{each}' for each in CHARACTERS)}")
+    return ScriptedModel(lambda request: answered(name, request), latency, name)
+
+
+PROVIDERS: dict[str, Callable[..., Model]] = {
+    **{
+        name: functools.partial(OpenAIModel if known.sdk == "openai" else AnthropicModel, provider=name)
+        for name, known in REMOTE.items()
+    },
+    "scripted": _stub,
+    "replay": ReplayModel,
+}
+"""Provider -> what makes its models."""
+
+
+def make_model(name: str, **settings: Any) -> Model:
+    """Makes a new model.
+
+    Separate models of one name do not share their limits: use one for all players of a game.
+
+    Args:
+        name: "openai/NAME", "azure/NAME", "anthropic/NAME", "bedrock/NAME" or "vertex/NAME", NAME being the model's
+            name on the server; "scripted/stub", which invents replies that look legal, or another of
+            `agents.lm.stub.characters`; "replay/PATH", the replies in a cache file.
+        **settings: those of `OpenAIModel`, `AnthropicModel` and `ScriptedModel`.
+
+    Raises:
+        ConfigError: no such model, or unknown or invalid settings.
+    """
+    provider, _, rest = name.partition("/")
+    if provider not in PROVIDERS or not rest:
+        choices = ", ".join(f"{known}/NAME" for known in PROVIDERS)
+        raise ConfigError(
+            f"model {name!r}: give one of {choices} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
+            f"{did_you_mean(name, ('self', 'none'))}"  # as a summariser
+        )
+    maker = PROVIDERS[provider]
+    known = [*inspect.signature(maker).parameters][1:]
+    if "options" in known:
+        known += inspect.signature(RemoteModel).parameters
+    known = [each for each in known if each not in ("provider", "model", "options")]
+    if unknown := sorted(settings.keys() - known):
+        raise ConfigError(f"model {name!r} has no setting {unknown[0]!r}: it has {', '.join(known) or 'none'}")
+    return maker(rest, **settings)
+
+
 class Tasks:
     """Tasks of one run, at most `count` at a time. Made by `SharedModels.tasks`."""
 
-    def __init__(self, count: int, halt: Halt, since: int) -> None:
-        self._halt, self._since = halt, since
+    def __init__(self, count: int, halt: Halt) -> None:
+        self._halt, self._since = halt, halt.begin()
         self._places = asyncio.Semaphore(count)
-        self._futures: list[Future[Any]] = []
+        self.futures: list[Future[Any]] = []
 
     def submit(self, coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
         """Starts a coroutine on the event loop of games, once fewer than `count` are running."""
         future = GAMES.submit(self._in_place(coroutine))
-        self._futures.append(future)
+        self.futures.append(future)
         return future
 
     async def _in_place(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         self._halt.join(self._since)
         async with self._places:
             return await coroutine
-
-    def wait(self) -> None:
-        """Waits for all tasks."""
-        wait(self._futures)
 
 
 class SharedModels:
@@ -84,15 +138,11 @@ class SharedModels:
     ) -> None:
         self.cache, self.budget, self.halt = cache, budget, halt or Halt()
         self._models: dict[tuple[str, str, str], Model] = {}
-        self._remote: list[RemoteModel] = []
-        self._questions = PLAYERS
         self._lock = Lock()
-        self.own = {
-            _own_name(name): self._cached(as_model(each, budget, self.halt)) for name, each in (own or {}).items()
-        }
+        self.own = {_own_name(name): self._cached(each) for name, each in (own or {}).items()}
 
     def get(self, name: str, **settings: Any) -> Model:
-        """The model of this name and these settings; see `agents.lm.models.make_model`.
+        """The model of this name and these settings; see `make_model`.
 
         If the settings name no server, the current one of the environment is part of the lookup.
 
@@ -104,10 +154,13 @@ class SharedModels:
             if settings:
                 raise ConfigError(f"model {name!r} is your own: leave out {sorted(settings)[0]!r}")
             return self.own[name]
-        key = (name, json.dumps(settings, sort_keys=True), _server(name, settings))
+        remote = REMOTE.get(name.partition("/")[0])
+        server = os.environ.get(remote.url_variable, "") if remote and not settings.get("base_url") else ""
+        key = (name, json.dumps(settings, sort_keys=True), server)
         with self._lock:
             if key not in self._models:
-                self._models[key] = self._made(name, settings)
+                common = {"budget": self.budget, "halt": self.halt} if remote else {}
+                self._models[key] = self._cached(make_model(name, **settings, **common))
             return self._models[key]
 
     @contextmanager
@@ -120,8 +173,7 @@ class SharedModels:
         Raises:
             LMError: the caller belongs to a run that was stopped.
         """
-        tasks = Tasks(count, self.halt, self.halt.begin())
-        self._expect(count * PLAYERS)
+        tasks = Tasks(count, self.halt)
         try:
             yield tasks
         except BaseException as error:
@@ -130,24 +182,10 @@ class SharedModels:
                 _log.warning("interrupted: nothing more is asked; answers that are on their way are waited for")
             raise
         finally:
-            tasks.wait()
+            wait(tasks.futures)
 
-    def _expect(self, questions: int) -> None:
-        """Makes room for the questions of games that play at the same time."""
-        with self._lock:
-            self._questions = max(questions, self._questions)
-            for remote in self._remote:
-                remote.expect(self._questions)
-
-    def _made(self, name: str, settings: dict[str, Any]) -> Model:
-        common = {"budget": self.budget, "halt": self.halt} if remote_provider(name.partition("/")[0]) else {}
-        made = new_model(name, **settings, **common)
-        if isinstance(made, RemoteModel):
-            made.expect(self._questions)
-            self._remote.append(made)
-        return self._cached(as_model(made, self.budget, self.halt))
-
-    def _cached(self, model: Model) -> Model:
+    def _cached(self, made: Any) -> Model:
+        model = as_model(made, self.budget, self.halt)
         return model if self.cache is None else CachedModel(model, self.cache)
 
 
@@ -159,12 +197,6 @@ def _own_name(name: str) -> str:
             f"one of {', '.join(PROVIDERS)}"
         )
     return name
-
-
-def _server(name: str, settings: dict[str, Any]) -> str:
-    """The address given by the environment, or ""."""
-    maker = remote_provider(name.partition("/")[0])
-    return "" if maker is None or settings.get("base_url") else os.environ.get(maker.URL_VARIABLE, "")
 
 
 @functools.cache

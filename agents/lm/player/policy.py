@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from agents.asking import AskingPolicy
 from agents.lm.errors import ConfigError, ModelError
 from agents.lm.models.cache import CachedModel
+from agents.lm.models.prices import usual_tokens
 from agents.lm.models.protocol import Model, Request
-from agents.lm.models.providers.remote_model import RemoteModel
-from agents.lm.models.settings import usual_tokens
+from agents.lm.models.remote import RemoteModel
 from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player.ledger import Ledger
 from agents.lm.player.programs import ProgramWriter

@@ -16,8 +16,7 @@ import numpy as np
 
 from agents.lm.models.protocol import Reply, Request, Usage
 from agents.lm.reading.order_schema import NOTHING
-from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.wire import CHARACTERS_A_TOKEN
+from agents.lm.stub.replies import stub_reply, tokens
 
 Answer = Callable[[str, Mapping[str, Any] | None], str]
 
@@ -58,8 +57,7 @@ CHARACTERS: dict[str, Answer] = {"stub": stub_reply, "pacifist": pacifist, "raid
 def answered(name: str, request: Request) -> Reply:
     """The reply of a character, with tokens counted as the stub server counts them; it costs nothing."""
     text = CHARACTERS[name](request.prompt, request.schema)
-    asked, answer = (-(-len(each) // CHARACTERS_A_TOKEN) for each in (request.prompt, text))
-    return Reply(text, Usage(asked, 0, answer, 0.0), model=f"scripted/{name}")
+    return Reply(text, Usage(tokens(request.prompt), 0, tokens(text), 0.0), model=f"scripted/{name}")
 
 
 def _rng(prompt: str) -> np.random.Generator:

@@ -25,8 +25,8 @@ _PLACE = r"[A-Z]{3}(?:/[A-Z]{2})?"
 _ACTION = rf"- {_PLACE}(?: VIA)?|R {_PLACE}|S [AF] {_PLACE}(?: - [A-Z]{{3}})?|[HBD]"
 _ORDER = re.compile(rf"\b([AF] {_PLACE}) (?:{_ACTION})(?!\w)")
 _MOST_ITEMS = 2  # of lists whose length the schema does not fix
-_MOST_AT_ALL = 1000
-_DEEPEST = 20  # levels of a schema, which may contain itself
+
+CHARACTERS_A_TOKEN = 4
 
 
 def stub_reply(prompt: str, schema: Mapping[str, Any] | None = None) -> str:
@@ -45,12 +45,17 @@ def stub_reply(prompt: str, schema: Mapping[str, Any] | None = None) -> str:
     if schema is not None:
         try:
             return json.dumps(Instance(schema, rng).make(schema))
-        except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ValueError(f"Invalid schema: {type(error).__name__}: {error}") from error
     if "json" not in prompt.lower():
         return SENTENCES[rng.integers(len(SENTENCES))]
     said = SENTENCES[rng.integers(len(SENTENCES))]
     return json.dumps({"reasoning": said, "orders": _orders(prompt, rng), "messages": {"GLOBAL": said}})
+
+
+def tokens(text: str) -> int:
+    """The tokens of a text, as the stubs count them."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
 def _orders(prompt: str, rng: np.random.Generator) -> list[str]:
@@ -62,50 +67,34 @@ def _orders(prompt: str, rng: np.random.Generator) -> list[str]:
 
 
 class Instance:
-    """Makes values that satisfy a JSON schema of the keywords allowed in structured output.
+    """Makes values that satisfy a JSON schema of the keywords that our schemas have, and a few more.
 
     Args:
-        root: the whole schema, for references into it.
+        root: the whole schema.
         rng: generator that picks among the allowed values.
     """
 
     def __init__(self, root: Mapping[str, Any], rng: np.random.Generator) -> None:
-        self._root, self._rng = root, rng
+        self._rng = rng
 
-    def make(self, schema: Mapping[str, Any], depth: int = 0) -> Any:
-        """A value for `schema`, which is nested `depth` levels deep."""
-        if "$ref" in schema:
-            return self.make(self._referred(schema["$ref"]), depth + 1)
+    def make(self, schema: Mapping[str, Any]) -> Any:
+        """A value for `schema`."""
         if "const" in schema:
             return schema["const"]
-        for word in ("enum", "anyOf", "oneOf"):
-            if word in schema:
-                chosen = self._one_of(schema[word])
-                return chosen if word == "enum" else self.make(chosen, depth + 1)
+        if "enum" in schema:
+            return self._one_of(schema["enum"])
+        if "anyOf" in schema:
+            return self.make(self._one_of(schema["anyOf"]))
         kind = schema.get("type", "object" if "properties" in schema else "string")
-        return self._of_kind(self._one_of(kind) if isinstance(kind, list) else kind, schema, depth)
-
-    def _of_kind(self, kind: str, schema: Mapping[str, Any], depth: int) -> Any:
         if kind == "object":
-            properties = schema.get("properties", {})
-            return {name: self.make(inner, depth + 1) for name, inner in properties.items()}
+            return {name: self.make(inner) for name, inner in schema.get("properties", {}).items()}
         if kind == "array":
-            return self._array(schema, depth)
+            least = schema.get("minItems", 0)
+            most = max(least, min(schema.get("maxItems", _MOST_ITEMS), _MOST_ITEMS))
+            return [self.make(schema.get("items", {})) for _ in range(int(self._rng.integers(least, most + 1)))]
         if kind == "string":
             return self._one_of(SENTENCES)[: schema.get("maxLength")]
         return {"boolean": False, "null": None}.get(kind, schema.get("minimum", 0))
 
-    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        least = min(schema.get("minItems", 0), _MOST_AT_ALL)
-        most = min(schema.get("maxItems", max(least, _MOST_ITEMS)), max(least, _MOST_ITEMS))
-        size = least if depth > _DEEPEST else int(self._rng.integers(least, most + 1))
-        return [self.make(schema.get("items", {}), depth + 1) for _ in range(size)]
-
     def _one_of(self, values: Any) -> Any:
         return values[self._rng.integers(len(values))]
-
-    def _referred(self, reference: str) -> Mapping[str, Any]:
-        found: Any = self._root
-        for step in reference.removeprefix("#").strip("/").split("/"):
-            found = found[step] if step else found
-        return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -24,38 +23,62 @@ import typer
 
 from agents.lm.errors import ConfigError
 from agents.lm.stub.characters import CHARACTERS
-from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.wire import INTERFACES, Answered, ParsedRequest, error_body, read, streamed, write
+from agents.lm.stub.replies import stub_reply, tokens
+
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+_FIELDS = {
+    CHAT: {
+        *("model", "temperature", "top_p", "stream", "prompt_cache_key", "messages", "max_tokens", "stream_options"),
+        *("max_completion_tokens", "response_format", "reasoning_effort", "structured_outputs", "grammar", "ebnf"),
+    },
+    MESSAGES: {*("model", "temperature", "top_p", "stream", "messages", "system", "max_tokens", "output_config")},
+}
+"""The interfaces by their paths, and the fields that they accept: those that we send."""
 
 
 @dataclass
 class StubRequest:
-    """A request that was received.
+    """A valid request that was received.
 
     Attributes:
-        path: "/v1/chat/completions", "/v1/responses" or "/v1/messages".
+        path: `CHAT` or `MESSAGES`.
         headers: with names in lower case.
         body: the parsed JSON.
-        is_answered: whether a whole answer was sent while the client was still connected.
+        system, user: the texts of the prompt.
+        schema: the schema of the reply.
     """
 
     path: str
     headers: Mapping[str, str]
     body: Any
-    is_answered: bool = False
+    system: str
+    user: str
+    schema: dict[str, Any] | None
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.body["model"])
+
+    @property
+    def prompt(self) -> str:
+        """System and user's prompt as one text."""
+        return self.system + self.user
+
+
+class Answered(NamedTuple):
+    """A reply: its text, and "stop", "length" or "refusal"."""
+
+    text: str
+    finish: str = "stop"
 
 
 class Response(NamedTuple):
-    """An answer on the wire, and the request that it answers, if there was a valid one."""
+    """An answer on the wire."""
 
     status: int
     headers: dict[str, str]
     content: bytes
-    request: StubRequest | None = None
-
-
-def _in_character(asked: ParsedRequest) -> str:
-    return CHARACTERS.get(asked.model, stub_reply)(asked.prompt, asked.schema)
 
 
 class Stub:
@@ -68,75 +91,139 @@ class Stub:
 
     Attributes:
         requests: the requests received, in sequence.
-        peak: the largest number of requests at a time.
+        stats: counts: "requests"; "answered"; "twice": equal requests answered again; "peak" at a time.
     """
 
-    def __init__(self, reply: Callable[[ParsedRequest], str | Answered] | None = None, keep: bool = True) -> None:
+    def __init__(self, reply: Callable[[StubRequest], str | Answered] | None = None, keep: bool = True) -> None:
         self.requests: list[StubRequest] = []
-        self.peak = 0
-        self._reply = reply or _in_character
+        self.reply = reply or _in_character
+        self.stats = Counter(requests=0, answered=0, twice=0, peak=0)
         self._keep = keep
         self._active = 0
-        self._seen = 0
-        self._answered: Counter[bytes] = Counter()
+        self._answered: set[bytes] = set()
         self._lock = Lock()
 
-    @property
-    def stats(self) -> dict[str, int]:
-        """Counts: "requests"; "answered" completely; "twice": equal requests answered again; "peak" at a time."""
-        answered = self._answered.total()
-        return {
-            "requests": self._seen,
-            "answered": answered,
-            "twice": answered - len(self._answered),
-            "peak": self.peak,
-        }
-
     def answer(self, path: str, headers: Mapping[str, str], content: bytes) -> Response:
-        """The answer to a request."""
-        try:
-            body = json.loads(content)
-            asked = read(path, body)
-            request = StubRequest(path, headers, body)
-            with self._lock:
-                self._seen += 1
-                if self._keep:
-                    self.requests.append(request)
-            return self.respond(request, asked)._replace(request=request)
-        except (ValueError, RecursionError) as error:  # in the JSON, its content, its schema, or the reply
-            return refusal(path, 400, str(error), "invalid_request_error")
-
-    def respond(self, request: StubRequest, asked: ParsedRequest) -> Response:
-        """The answer to a valid request."""
-        answered = self._reply(asked)
-        whole = answered if isinstance(answered, Answered) else Answered(answered)
-        payload = write(request.path, asked, whole)
-        if request.body.get("stream"):
-            return Response(200, {"content-type": "text/event-stream"}, streamed(request.path, payload))
-        return Response(200, {"content-type": "application/json"}, json.dumps(payload).encode("ascii"))
-
-    def done(self, request: StubRequest, content: bytes) -> None:
-        """Counts a request that was answered completely."""
-        request.is_answered = True
-        with self._lock:
-            self._answered[hashlib.sha256(content).digest()] += 1
-
-    def enter(self) -> None:
-        """Counts a request in progress."""
+        """The answer to a request, counted."""
         with self._lock:
             self._active += 1
-            self.peak = max(self.peak, self._active)
+            self.stats["peak"] = max(self.stats["peak"], self._active)
+        try:
+            request = read(path, headers, content)
+            with self._lock:
+                self.stats["requests"] += 1
+                if self._keep:
+                    self.requests.append(request)
+            response = self.respond(request)
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+            return refusal(path, 400, f"Missing or wrong parameter: {error}", "invalid_request_error")
+        finally:
+            with self._lock:
+                self._active -= 1
+        if response.status == 200:
+            digest = hashlib.sha256(content).digest()
+            with self._lock:
+                self.stats.update(answered=1, twice=digest in self._answered)
+                self._answered.add(digest)
+        return response
 
-    def leave(self) -> None:
-        """Ends what `enter` began."""
-        with self._lock:
-            self._active -= 1
+    def respond(self, request: StubRequest) -> Response:
+        """The answer to a valid request."""
+        said = self.reply(request)
+        answered = said if isinstance(said, Answered) else Answered(said)
+        payload = _completion(request, answered) if request.path == CHAT else _message(request, answered)
+        if not request.body.get("stream"):
+            return Response(200, {"content-type": "application/json"}, json.dumps(payload).encode("ascii"))
+        events = _chunks(payload) if request.path == CHAT else _message_events(payload)
+        texts = [f"event: {event.get('type', 'chunk')}\ndata: {json.dumps(event)}\n\n" for event in events]
+        content = "".join((*texts, "data: [DONE]\n\n")).encode("ascii")
+        return Response(200, {"content-type": "text/event-stream"}, content)
+
+
+def _in_character(request: StubRequest) -> str:
+    return CHARACTERS.get(request.model, stub_reply)(request.prompt, request.schema)
+
+
+def read(path: str, headers: Mapping[str, str], content: bytes) -> StubRequest:
+    """Reads a request; whatever goes wrong in it, a real server would reject."""
+    body = json.loads(content)
+    if unknown := sorted(body.keys() - _FIELDS[path]):
+        raise ValueError(f"Unknown parameter: '{unknown[0]}'.")
+    system, user = _plain(body.get("system", "")), ""
+    for message in body["messages"]:
+        if message["role"] in ("system", "developer"):
+            system += _plain(message["content"])
+        else:
+            user += _plain(message["content"])
+    if not user.strip():
+        raise ValueError("messages: text content blocks must contain non-whitespace text")
+    if json.dumps(body).count('"cache_control"') > 4:
+        raise ValueError("A maximum of 4 blocks with cache_control may be provided.")
+    if not isinstance(body.get("max_completion_tokens", body.get("max_tokens")), int):
+        raise ValueError("max_tokens has the wrong type")
+    form = body.get("response_format", {}).get("json_schema", body.get("output_config", {}).get("format", {}))
+    return StubRequest(path, headers, body, system, user, form.get("schema"))
+
+
+def _plain(content: Any) -> str:
+    texts = [content] if isinstance(content, str) else [piece["text"] for piece in content]
+    if not isinstance(content, str) and not all(text.strip() for text in texts):
+        raise ValueError("messages: text content blocks must contain non-whitespace text")
+    return "".join(texts)
+
+
+def _completion(request: StubRequest, answered: Answered) -> dict[str, Any]:
+    """OpenAI's answer. The system prompt counts as read from the cache."""
+    is_refusal = answered.finish == "refusal"
+    said = {"content": None, "refusal": answered.text} if is_refusal else {"content": answered.text, "refusal": None}
+    finish = "stop" if is_refusal else answered.finish
+    prompt, reply = tokens(request.prompt), tokens(answered.text)
+    usage = {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
+    return {
+        **{"id": "chatcmpl-stub", "object": "chat.completion", "created": 0, "model": request.model},
+        "choices": [{"index": 0, "message": {"role": "assistant"} | said, "finish_reason": finish}],
+        "usage": usage | {"prompt_tokens_details": {"cached_tokens": tokens(request.system)}},
+    }
+
+
+def _chunks(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    choice = payload["choices"][0]
+    chunk = payload | {"object": "chat.completion.chunk", "usage": None}
+    part = {"index": 0, "delta": choice["message"], "finish_reason": choice["finish_reason"]}
+    return [chunk | {"choices": [part]}, chunk | {"choices": [], "usage": payload["usage"]}]
+
+
+def _message(request: StubRequest, answered: Answered) -> dict[str, Any]:
+    """Anthropic's answer."""
+    cached = tokens(request.system)
+    usage = {"input_tokens": tokens(request.prompt) - cached, "output_tokens": tokens(answered.text)}
+    reason = {"stop": "end_turn", "length": "max_tokens"}.get(answered.finish, "refusal")
+    return {
+        **{"id": "msg_stub", "type": "message", "role": "assistant", "model": request.model},
+        "content": [{"type": "text", "text": answered.text}],
+        **{"stop_reason": reason, "stop_sequence": None},
+        "usage": usage | {"cache_creation_input_tokens": 0, "cache_read_input_tokens": cached},
+    }
+
+
+def _message_events(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    text = payload["content"][-1]["text"]
+    end = {"stop_reason": payload["stop_reason"], "stop_sequence": None}
+    return [
+        {"type": "message_start", "message": payload | {"content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": end, "usage": {"output_tokens": payload["usage"]["output_tokens"]}},
+        {"type": "message_stop"},
+    ]
 
 
 def refusal(path: str, status: int, text: str, code: str | None = None) -> Response:
     """An error of a server."""
-    content = json.dumps(error_body(path, status, text, code)).encode("ascii")
-    return Response(status, {"content-type": "application/json"}, content)
+    error = {"type": code or "api_error", "code": code, "param": None, "message": text}
+    body = {"type": "error", "error": error} if path == MESSAGES else {"error": error}
+    return Response(status, {"content-type": "application/json"}, json.dumps(body).encode("ascii"))
 
 
 class StubServer(Stub):
@@ -156,12 +243,11 @@ class StubServer(Stub):
         self,
         port: int = 0,
         latency: float = 0.0,
-        reply: Callable[[ParsedRequest], str | Answered] | None = None,
+        reply: Callable[[StubRequest], str | Answered] | None = None,
         keep: bool = True,
     ) -> None:
         super().__init__(reply, keep)
         self.port, self.latency = port, latency
-        self._ended = Event()
 
     @property
     def url(self) -> str:
@@ -175,15 +261,17 @@ class StubServer(Stub):
         except OSError as error:
             raise ConfigError(f"port {self.port}: {error}; choose another one, or 0 for any") from error
         self.port = self._server.server_address[1]
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        self._thread.start()
+        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._ended.set()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
+
+    def respond(self, request: StubRequest) -> Response:
+        """As in `Stub`, later."""
+        time.sleep(self.latency)
+        return super().respond(request)
 
 
 class _Server(ThreadingHTTPServer):
@@ -191,7 +279,7 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 1024
 
-    def handlerefusal(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """The client has left; nothing is printed."""
 
 
@@ -213,29 +301,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """A question."""
         content = self.rfile.read(int(self.headers.get("content-length", "0")))
-        if self.path.rpartition("/v1/")[2] not in INTERFACES:
-            self._send(refusal(self.path, 404, f"no such path: {self.path}"))
-            return
-        self.stub.enter()
-        try:
-            response = self.stub.answer(self.path, {name.lower(): text for name, text in self.headers.items()}, content)
-            time.sleep(self.stub.latency)
-            if response.request is not None and response.status == 200 and self._is_connected():
-                self.stub.done(response.request, content)
-            self._send(response)
-        finally:
-            self.stub.leave()
-
-    def _is_connected(self) -> bool:
-        self.connection.setblocking(False)
-        try:
-            return bool(self.connection.recv(1, socket.MSG_PEEK))
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        finally:
-            self.connection.setblocking(True)
+        headers = {name.lower(): text for name, text in self.headers.items()}
+        is_known = self.path in _FIELDS
+        self._send(
+            self.stub.answer(self.path, headers, content)
+            if is_known
+            else refusal(self.path, 404, f"no such path: {self.path}")
+        )
 
     def _send(self, response: Response) -> None:
         self.send_response(response.status)

@@ -20,7 +20,7 @@ from inspect_ai.util import LimitExceededError, sample_limits
 from agents.lm.errors import LMError
 from agents.lm.models.limits import Halt
 from agents.lm.models.protocol import Usage
-from agents.lm.stub.wire import CHARACTERS_A_TOKEN
+from agents.lm.stub.replies import CHARACTERS_A_TOKEN
 
 Kind = Literal["token", "cost", "turn", "message"]
 MESSAGES_OF_A_QUESTION = 2  # the request and the reply

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from inspect_ai.model import (
@@ -27,8 +26,9 @@ from inspect_ai.util import JSONSchema
 
 from agents.lm.errors import AccessError, ConfigError, LMError, ModelError
 from agents.lm.models.limits import Halt
-from agents.lm.models.protocol import NO_USAGE, Block, Finish, Reply, Request, Usage
-from agents.lm.models.providers.remote_model import FIRST_QUESTIONS, most_tokens
+from agents.lm.models.protocol import NO_USAGE, Finish, Reply, Request, Usage, text_of
+from agents.lm.models.protocol import Model as LanguageModel
+from agents.lm.models.remote import FIRST_QUESTIONS
 from agents.lm.stub.replies import stub_reply
 from inspect_welfare_diplomacy.limits import Room, stoppable
 
@@ -50,7 +50,7 @@ SECRETS = ("key", "token", "secret", "password", "authorization")
 """Endings of names of secret arguments."""
 
 
-class InspectModel:
+class InspectModel(LanguageModel):
     """A model of inspect, called in inspect's event loop.
 
     Options set by the user (``--temperature``, ``--max-tokens``) take precedence over the player's own values.
@@ -65,16 +65,10 @@ class InspectModel:
     def __init__(self, model: Model, halt: Halt, room: Room) -> None:
         self.model, self._halt, self._room = model, halt, room
         self.name = f"inspect/{model}"
-        self.faults: Counter[str] = Counter()
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Everything that replies depend on: sampling options, server, and a digest of the provider's arguments."""
-        sampling = self.model.config.model_dump(mode="json", exclude_none=True, exclude=NOT_SAMPLING)
-        return {
-            "config": sampling,
-            "arguments": arguments_digest(self.model.model_args),
-            "base_url": self.model.api.base_url,
+        self.settings = {  # sampling options, server, and a digest of the provider's arguments
+            "config": model.config.model_dump(mode="json", exclude_none=True, exclude=NOT_SAMPLING),
+            "arguments": arguments_digest(model.model_args),
+            "base_url": model.api.base_url,
         }
 
     def complete(self, request: Request) -> Reply:
@@ -90,11 +84,11 @@ class InspectModel:
             LimitExceededError: a limit of the sample leaves no room for the request.
             StoppedError: the game was stopped.
         """
-        messages: list[ChatMessage] = [ChatMessageUser(content=_text(request.user))]
-        if system := _text(request.system):
+        messages: list[ChatMessage] = [ChatMessageUser(content=text_of(request.user))]
+        if system := text_of(request.system):
             messages.insert(0, ChatMessageSystem(content=system))
         most = self.model.config.max_tokens or request.max_tokens
-        async with self._room.question(most_tokens(request), most, self._halt) as asked:
+        async with self._room.question(request.max_prompt_tokens, most, self._halt) as asked:
             with stoppable(self._halt):
                 output = await self.model.generate(messages, config=self._config(request), cache=False)
             asked.used = NO_USAGE if output.usage is None else _usage(output.usage)
@@ -103,7 +97,6 @@ class InspectModel:
             return reply_of(output, asked.used)
         kind = "bad request" if output.error else "empty"  # inspect has retried all that may pass
         error = ModelError(kind, output.error or "no choice in the answer", usage=asked.used)
-        self.faults.update(error.faults)
         if self.name not in self._room.speaking:
             self._room.silent[self.name] += 1
             if self._room.silent[self.name] >= FIRST_QUESTIONS:
@@ -120,12 +113,8 @@ class InspectModel:
         given: dict[str, Any] = {name: value for name, value in own.items() if getattr(config, name) is None}
         if request.schema is not None:
             schema = JSONSchema.model_validate(request.schema)
-            given["response_schema"] = ResponseSchema(name=request.schema_name, json_schema=schema, strict=True)
+            given["response_schema"] = ResponseSchema(name="reply", json_schema=schema, strict=True)
         return GenerateConfig(**given)
-
-
-def _text(blocks: Sequence[Block]) -> str:
-    return "".join(block.text for block in blocks)
 
 
 def arguments_digest(arguments: Mapping[str, Any]) -> str:

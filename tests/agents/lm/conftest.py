@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request
-from agents.lm.models.limits import Clock
-from agents.lm.models.providers.remote_model import RemoteModel
+from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request, limits
+from agents.lm.models.remote import RemoteModel
 from tests.agents.lm.transport import InProcess
 
+Connect = Callable[..., RemoteModel]
 
-class FakeClock:
+
+class Clock:
     """Time that passes only by sleeping, at once.
 
     Attributes:
@@ -28,14 +29,9 @@ class FakeClock:
         self.slept: list[float] = []
 
     async def sleep(self, seconds: float) -> None:
-        if seconds:
-            self.slept.append(seconds)
-            self.time += seconds
+        self.slept.append(seconds)
+        self.time += seconds
         await asyncio.sleep(0)
-
-    @property
-    def clock(self) -> Clock:
-        return Clock(lambda: self.time, self.sleep)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -50,25 +46,21 @@ def _certificates_once() -> Iterator[None]:
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the user's own environment."""
     for name in os.environ:
-        if name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):
+        if name.startswith(("OPENAI_", "ANTHROPIC_", "AWS_", "AZURE_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
 
 
-@pytest.fixture(params=["chat", "responses", "messages"])
-def api(request: pytest.FixtureRequest) -> str:
-    """One of OpenAI's two interfaces, or Anthropic's."""
-    return request.param
-
-
-@pytest.fixture(params=["chat", "messages"])
-def sdk(request: pytest.FixtureRequest) -> str:
-    """An interface of each SDK, where it does not matter which."""
+@pytest.fixture(params=["openai", "anthropic"])
+def provider(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 @pytest.fixture
-def fake_clock() -> FakeClock:
-    return FakeClock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(limits, "now", lambda: found.time)
+    monkeypatch.setattr(limits, "sleep", found.sleep)
+    return found
 
 
 @pytest.fixture
@@ -77,26 +69,15 @@ def stub() -> InProcess:
 
 
 @pytest.fixture
-def connect(stub: InProcess, fake_clock: FakeClock) -> Callable[..., RemoteModel]:
-    """connect("chat" | "responses" | "messages", model="any", **settings): a model that asks the stub."""
+def connect(stub: InProcess, clock: Clock) -> Connect:
+    """connect("openai" | "anthropic", model="any", **settings): a model that asks the stub."""
 
-    def make(api: str, model: str = "any", **settings: Any) -> RemoteModel:
-        own: dict[str, Any] = (
-            {"base_url": stub.url} if api == "messages" else {"base_url": f"{stub.url}/v1", "api": api}
-        )
-        maker: Any = AnthropicModel if api == "messages" else OpenAIModel
-        client = stub.client(importlib.import_module(maker.SDK))
-        return maker(model, **own | {"clock": fake_clock.clock, "http_client": client} | settings)
+    def make(provider: str = "openai", model: str = "any", **settings: Any) -> RemoteModel:
+        maker: Any = {"openai": OpenAIModel, "anthropic": AnthropicModel}[provider]
+        own = {"base_url": stub.address(provider), "http_client": stub.client(importlib.import_module(provider))}
+        return maker(model, **own | settings)
 
     return make
-
-
-@pytest.fixture
-def ask(request: pytest.FixtureRequest) -> Callable[[Model, Request], Reply]:
-    """Asks a model: of `chat` in a thread, of the other interfaces in an event loop. The first does the second."""
-    if {"chat"} >= {request.getfixturevalue(name) for name in ("api", "sdk") if name in request.fixturenames}:
-        return lambda model, asked: model.complete(asked)
-    return lambda model, asked: asyncio.run(model.acomplete(asked))
 
 
 @pytest.fixture(scope="session")

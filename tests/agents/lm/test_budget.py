@@ -13,19 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.lm.errors import BudgetError, ConfigError
-from agents.lm.models import NO_USAGE, AnthropicModel, Block, Model, OpenAIModel, Reply, Request, Usage
+from agents.lm.models import NO_USAGE, Reply, Request, Usage
 from agents.lm.models.budget import Budget
 from agents.lm.models.prices import PRICES, Price, find_price, load_prices
-from agents.lm.models.providers.remote_model import RemoteModel, most_tokens
+from agents.lm.models.remote import RemoteModel
 from tests.agents.lm.transport import InProcess
 
 Connect = Callable[..., RemoteModel]
-Ask = Callable[[Model, Request], Reply]
-
-
-def most_of(question: Request) -> int:
-    """The most tokens that a call can have: a byte each, the schema and what the server puts around it included."""
-    return len(question.prompt.encode()) + len(json.dumps(question.schema)) + 100 + question.max_tokens
 
 
 PRICE = {"any": Price(input=1000.0, output=2000.0, cached=100.0)}
@@ -33,26 +27,26 @@ PRICE = {"any": Price(input=1000.0, output=2000.0, cached=100.0)}
 
 class TestBudget:
     def test_it_stops_before_a_call_that_could_exceed_it(
-        self, api: str, connect: Connect, ask: Ask, question: Request, stub: InProcess
+        self, provider: str, connect: Connect, question: Request, stub: InProcess
     ) -> None:
-        most = most_of(question)
+        most = question.max_prompt_tokens + question.max_tokens
         budget = Budget(max_tokens=2 * most)
-        model = connect(api, budget=budget)
+        model = connect(provider, budget=budget)
         replies: list[Reply] = []
         with pytest.raises(
             BudgetError, match=rf"the budget of {2 * most:,} tokens does not allow another call: [\d,]+"
         ):
-            replies.extend(ask(model, question) for _ in range(1000))
+            replies.extend(model.complete(question) for _ in range(1000))
         assert len(stub.requests) == len(replies) > 3
         assert budget.spent == sum((reply.usage for reply in replies), NO_USAGE)
         assert most < budget.spent.tokens <= 2 * most
 
-    def test_dollars(self, api: str, connect: Connect, ask: Ask, question: Request, stub: InProcess) -> None:
+    def test_dollars(self, provider: str, connect: Connect, question: Request, stub: InProcess) -> None:
         budget = Budget(max_dollars=2.0)
-        model = connect(api, budget=budget, prices=PRICE)
+        model = connect(provider, budget=budget, prices=PRICE)
         replies: list[Reply] = []
         with pytest.raises(BudgetError, match=r"the budget of 2.0 dollars does not allow another call: \d\.\d+ "):
-            replies.extend(ask(model, question) for _ in range(1000))
+            replies.extend(model.complete(question) for _ in range(1000))
         usage = replies[0].usage
         plain = usage.input_tokens - usage.cached_tokens
         dollars = (plain * 1000 + usage.cached_tokens * 100 + usage.output_tokens * 2000) / 1e6
@@ -68,14 +62,14 @@ class TestBudget:
 
             async def ask(tokens: int) -> None:
                 async with budget.hold(tokens, None) as later:
-                    later.spend(Usage(tokens, 0, 0, None))
+                    later.usage = Usage(tokens, 0, 0, None)
 
             async with budget.hold(60, None) as hold:
                 waiting = [asyncio.create_task(ask(tokens)) for tokens in (41, 90)]
                 await asyncio.sleep(0.02)
                 assert not waiting[0].done()
                 waiting[1].cancel()  # which holds nothing
-                hold.spend(Usage(30, 0, 10, None))
+                hold.usage = Usage(30, 0, 10, None)
             await asyncio.wait_for(waiting[0], 20)
             assert budget.spent.tokens == 81
             with pytest.raises(BudgetError):
@@ -91,52 +85,24 @@ class TestBudget:
 
             async def ask(tokens: int) -> None:
                 async with budget.hold(tokens, tokens / 100) as hold:
-                    hold.spend(Usage(tokens // 2, 0, 0, tokens / 200))
+                    hold.usage = Usage(tokens // 2, 0, 0, tokens / 200)
 
             async with budget.hold(60, 0.6):
                 fits, waits = asyncio.create_task(ask(40)), asyncio.create_task(ask(70))
                 await asyncio.sleep(0.02)
                 assert (fits.done(), waits.done()) == (True, False)
+                with pytest.raises(BudgetError):  # what cannot fit does not wait
+                    await ask(101)
             await asyncio.wait_for(waits, 20)
 
         asyncio.run(main())
 
-    @pytest.mark.parametrize("limits", [{"max_tokens": 100}, {"max_dollars": 1.0}])
-    def test_what_cannot_fit_does_not_wait(self, limits: dict[str, float]) -> None:
-        async def main() -> None:
-            budget = Budget(**limits)  # type: ignore[arg-type]
-            async with budget.hold(90, 0.9):
-                with pytest.raises(BudgetError):
-                    async with budget.hold(101, 1.01):
-                        pass
-
-        asyncio.run(main())
-
-    def test_what_is_not_used_is_given_back(self) -> None:
-        budget = Budget(max_tokens=100, max_dollars=1.0)
-
-        async def fails() -> None:
-            async with budget.hold(60, 0.6):
-                raise KeyError
-
-        for _ in range(50):
-            with pytest.raises(KeyError):
-                asyncio.run(fails())
-        assert budget.spent == NO_USAGE
-
     def test_retries_are_calls(self, connect: Connect, question: Request, stub: InProcess) -> None:
-        most = most_of(question)
-        model = connect("chat", "fail-empty", budget=Budget(max_tokens=most + 5))
+        most = question.max_prompt_tokens + question.max_tokens
+        model = connect("openai", "fail-empty", budget=Budget(max_tokens=most + 5))
         with pytest.raises(BudgetError):
             model.complete(question)
         assert len(stub.requests) == 1
-
-    @pytest.mark.slow
-    @given(st.text(max_size=50), st.text(max_size=50))
-    def test_no_tokenizer_finds_more_in_a_prompt(self, system: str, user: str) -> None:
-        request = Request((Block(system),), (Block("?" + user),), {"type": "string", "enum": [user]})
-        said = system + "?" + user + json.dumps(request.schema, ensure_ascii=False)
-        assert most_tokens(request) >= len(said.encode())
 
     def test_threads_never_exceed_it(self) -> None:
         budget, barrier = Budget(max_tokens=1000), Barrier(8)
@@ -146,7 +112,7 @@ class TestBudget:
             with suppress(BudgetError):
                 while True:
                     async with budget.hold(7, None) as hold:
-                        hold.spend(Usage(5, 0, 2, None))
+                        hold.usage = Usage(5, 0, 2, None)
                         calls += 1
             return calls
 
@@ -157,10 +123,6 @@ class TestBudget:
         with ThreadPoolExecutor(8) as pool:
             calls = sum(pool.map(thread, range(8)))
         assert budget.spent.tokens == 7 * calls <= 1000
-
-    def test_dollars_need_a_price(self, connect: Connect) -> None:
-        with pytest.raises(ConfigError, match="openai/any: no price is known for a budget in dollars"):
-            connect("chat", budget=Budget(max_dollars=1))
 
     @pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_dollars": -1.0}, {"max_dollars": float("nan")}])
     def test_limits_that_make_no_sense(self, limits: dict[str, float]) -> None:
@@ -199,31 +161,16 @@ class TestPrices:
         assert find_price("gpt-x-2026-01-01", table) == Price(3, 3)
         assert find_price("gpt-x-maxi", table) is find_price("gpt", table) is None
 
-    def test_the_table_holds_for_the_providers_own_servers_only(self) -> None:
-        assert OpenAIModel("gpt-6-luna").price == PRICES["gpt-6-luna"]
-        assert AnthropicModel("claude-haiku-4-5-20251001").price == PRICES["claude-haiku-4-5"]
-        assert OpenAIModel("gpt-6-luna", base_url="http://127.0.0.1:1").price is None
-
-    def test_an_unknown_model_has_none_and_says_so(
-        self, connect: Connect, question: Request, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        assert OpenAIModel("gpt-99").price is None
-        assert connect("chat", prices={"other": Price(1, 1)}).complete(question).usage.dollars is None
-        told = "no price is known, so dollars are not counted; give a file with `prices`"
-        assert [record.message for record in caplog.records] == [f"openai/gpt-99: {told}", f"openai/any: {told}"]
-
     def test_a_file_of_ones_own(self, connect: Connect, question: Request, tmp_path: Path) -> None:
         file = tmp_path / "prices.json"
         file.write_text(json.dumps({"any": {"input": 1, "output": 2, "cached": 0.5}}), encoding="utf-8")
         assert load_prices(file) == {"any": Price(1, 2, cached=0.5)}
-        assert (connect("chat", prices=file).complete(question).usage.dollars or 0) > 0
+        assert (connect("openai", prices=file).complete(question).usage.dollars or 0) > 0
 
     @pytest.mark.parametrize(
         "text",
         [
             "",
-            "[" * 100_000,
-            " " * 2**21,
             "[]",
             '{"a": 1}',
             '{"a": {"input": 1, "output": 2, "tax": 3}}',
@@ -239,13 +186,12 @@ class TestPrices:
             load_prices(file)
 
     def test_no_file(self, tmp_path: Path) -> None:
-        for path in (tmp_path / "none.json", tmp_path, Path("/dev/zero")):
+        for path in (tmp_path / "none.json", tmp_path):
             with pytest.raises(ConfigError, match="not a table of prices"):
                 load_prices(path)
 
 
-class TestUsage:
-    def test_sums(self) -> None:
-        assert Usage(1, 2, 3, 0.5) + Usage(10, 20, 30, 0.25) == Usage(11, 22, 33, 0.75)
-        assert (Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, None)).dollars is None
-        assert NO_USAGE + Usage(1, 2, 3, None) == Usage(1, 2, 3, None)
+def test_sums_of_usage() -> None:
+    assert Usage(1, 2, 3, 0.5) + Usage(10, 20, 30, 0.25) == Usage(11, 22, 33, 0.75)
+    assert (Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, None)).dollars is None
+    assert NO_USAGE + Usage(1, 2, 3, None) == Usage(1, 2, 3, None)

@@ -14,7 +14,7 @@ from welfare_env import UnknownAgentError
 
 FULL = (
     "lm:openai/some-model,temperature=0.7,top_p=none,max_tokens=500,flavour=sd,ablate=no_reasoning+no_examples,"
-    "add=journal+threats,summariser=anthropic/other,schema=form,api=responses,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
+    "add=journal+threats,summariser=anthropic/other,schema=form,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
     "retries=2,max_concurrent=4"
 )
 
@@ -28,7 +28,6 @@ def test_options_reach_the_player():
     )
     model = policy.model
     assert (model.name, model.base_url) == ("openai/some-model", "http://127.0.0.1:8123/v1")
-    assert model.api == "responses"
     assert (model.effort, model.timeout, model.retries) == ("low", 30.0, 2)
     assert policy.summariser.name == "anthropic/other"
 

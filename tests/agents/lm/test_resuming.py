@@ -1,5 +1,6 @@
-"""Games that go on after a crash take the same course, also where calls failed or parameters were refused."""
+"""Games that stop, and go on after a crash: they take the same course, also where calls failed."""
 
+import asyncio
 import hashlib
 import json
 import math
@@ -12,18 +13,23 @@ import sys
 import time
 import zlib
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import evaluation
+from agents.lm.errors import LMError, ModelError, StoppedError
+from agents.lm.models import Request
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubRequest
-from agents.lm.stub import server as stub_module
 from agents.lm.stub.server import Response, refusal
-from agents.lm.stub.wire import ParsedRequest
+from evaluation.cli.commands import app
+from evaluation.play.store import GameStore
 from tests.agents.lm.transport import FailingServer
 from welfare_env import Rules
 
@@ -32,7 +38,7 @@ COMMAND = [sys.executable, "-m", "evaluation", "self-play", "--years", "1", "--m
 
 
 class Unreliable(FailingServer):
-    """Some questions always fail for good, whenever they are asked.
+    """Some questions always fail for good, whenever they are asked; and it takes no top_p.
 
     Attributes:
         asked: how often each question came.
@@ -44,26 +50,15 @@ class Unreliable(FailingServer):
         self.most = math.inf
         self.asked: Counter[tuple[str, str]] = Counter()
 
-    def respond(self, request: StubRequest, asked: ParsedRequest) -> Response:
+    def respond(self, request: StubRequest) -> Response:
+        if "top_p" in request.body:
+            return refusal(request.path, 400, "`top_p` is deprecated for this model.")
         if self.asked.total() >= self.most:
-            self._ended.wait()
-        digest = hashlib.sha256(asked.prompt.encode()).hexdigest()
+            Event().wait()
+        digest = hashlib.sha256(request.prompt.encode()).hexdigest()
         fault = "400" if digest[0] in "02" else "ok"
         self.asked[fault, digest] += 1
-        return super().respond(request, asked) if fault == "ok" else refusal(request.path, 400, "no")
-
-
-@pytest.fixture
-def _picky(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server takes no top_p, of which every process has to find out anew."""
-    read = stub_module.read
-
-    def picky(path: str, body: dict[str, Any]) -> ParsedRequest:
-        if "top_p" in body:
-            raise ValueError("`top_p` is deprecated for this model.")
-        return read(path, body)
-
-    monkeypatch.setattr(stub_module, "read", picky)
+        return super().respond(request) if fault == "ok" else refusal(request.path, 400, "no")
 
 
 def start(policy: str, folder: Path) -> subprocess.Popen[bytes]:
@@ -86,7 +81,6 @@ def stored(path: Path) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_picky")
 @pytest.mark.parametrize("instant", range(int(os.environ.get("KILLS", "2"))))
 def test_a_killed_game_takes_the_same_course(instant: int, tmp_path: Path) -> None:
     """kill -9 at a random moment, of a game with calls that fail for good; the server counts."""
@@ -114,16 +108,101 @@ def test_a_killed_game_takes_the_same_course(instant: int, tmp_path: Path) -> No
 
 
 def test_what_failed_is_not_asked_again_though_now_it_would_be_answered(tmp_path: Path) -> None:
-    records = []
+    records, asked = [], []
     with FailingServer() as server:
         policy = f"lm:openai/any,base_url={server.url}/v1,summariser=none"
-        server.fail(*["ok", "400"] * 6)
+        server.faults.extend(["ok", "400"] * 6)
         for _ in range(2):
             models = SharedModels(ResponseCache(tmp_path / "replies.sqlite"))
             result = evaluation.self_play(policy, 1, rules=Rules(years=1, message_rounds=1), models=models)
             records.append(result.records[0])
-            if len(records) == 1:
-                asked = server.stats["requests"]
-        assert server.failed == {"400": 6}
-        assert server.stats["requests"] == asked
+            asked.append(server.stats["requests"])
+    assert asked[0] == asked[1]
     assert records[0] == records[1]
+
+
+def run(*options: str) -> tuple[int, str]:
+    common = ["self-play", "--years", "1", "--message-rounds", "1", "--games", "1"]
+    outcome = CliRunner().invoke(app, [*common, *options])
+    return outcome.exit_code, outcome.output
+
+
+@pytest.mark.parametrize("simultaneous", [[], ["--simultaneous"]])
+def test_a_game_that_lacks_a_reply_for_now_stops_says_where_and_resumes_there(
+    simultaneous: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with FailingServer() as server:
+        spec = f"lm:openai/any,base_url={server.url}/v1,retries=0"
+        server.faults.extend(["ok"] * 20 + ["503"] * 400)
+        code, said = run(spec, *simultaneous)
+        assert code == 2
+        assert "stopped in" in said
+        assert "later to resume" in said
+        with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
+            assert store.count() == 0
+        server.faults.clear()
+        assert server.stats["answered"] == 20
+        assert run(spec, *simultaneous)[0] == 0
+        assert server.stats["twice"] == 0
+
+
+def test_a_pause_of_hours_stops_it() -> None:
+    with FailingServer() as server:
+        server.faults.extend(["ok"] * 20 + ["429:36000"])
+        rules = Rules(years=1, message_rounds=1)
+        with pytest.raises(ModelError) as caught:
+            evaluation.self_play(f"lm:openai/any,base_url={server.url}/v1", games=1, rules=rules)
+    assert (caught.value.kind, caught.value.is_passing) == ("rate limit", True)
+
+
+def test_no_key_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with FailingServer() as server:
+        code, said = run(f"lm:openai/fail-401,base_url={server.url}/v1")
+    assert (code, said.count("error: "), said.count("stub fault 401")) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("end", ["401", "500"])
+def test_calls_that_wait_hear_of_the_end_of_a_run(end: str, question: Request) -> None:
+    with FailingServer() as server, ThreadPoolExecutor(1) as pool:
+        models = SharedModels()
+        waiting = models.get("openai/fail-429:300", base_url=f"{server.url}/v1")
+        call = pool.submit(waiting.complete, question)
+        while not server.requests:
+            time.sleep(0.01)
+        with pytest.raises(LMError) as caught:
+            models.get(f"anthropic/fail-{end}", base_url=server.url, retries=0).complete(question)
+        error = call.exception(timeout=30)
+    assert (type(error), str(error)) == (type(caught.value), str(caught.value))
+
+
+def test_a_run_that_was_interrupted_asks_no_more(question: Request) -> None:
+    """Its tasks, and code in them that waits without `await`; the next run and everybody else may ask."""
+    with FailingServer() as server:
+        models = SharedModels()
+        model = models.get("openai/any", base_url=f"{server.url}/v1")
+
+        async def game() -> int:
+            attempts = (await model.acomplete(question)).attempts
+            while not models.halt.stops:
+                await asyncio.sleep(0.01)
+            with pytest.raises(StoppedError):
+                await model.acomplete(question)
+            with pytest.raises(StoppedError):
+                model.complete(question)
+            return attempts
+
+        played = []
+
+        def interrupted() -> None:
+            with models.tasks(1) as games:
+                played.append(games.submit(game()))
+                while not server.requests:
+                    time.sleep(0.01)
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert (played[0].result(), len(server.requests)) == (1, 1)
+        assert model.complete(question).attempts == 1

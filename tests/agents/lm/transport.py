@@ -1,10 +1,10 @@
-"""Stubs that fail on demand, for tests: one that the SDKs ask in this process, and one as a server."""
+"""A stub that the SDKs ask in this process, and that fails on demand; the same as a server."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -12,11 +12,9 @@ from typing import Any
 import httpx2
 
 from agents.lm.stub import Stub, StubRequest, StubServer
-from agents.lm.stub.server import Response, refusal
-from agents.lm.stub.wire import Answered, ParsedRequest
+from agents.lm.stub.server import Answered, Response, refusal
 
 Case = Callable[[httpx2.Request], httpx2.Response]
-_MODEL_FAULT = re.compile(r"\bfail-([a-z0-9:.]+)$")
 _CHANGES: dict[str, Callable[[str], Answered]] = {
     "empty": lambda text: Answered(""),
     "length": lambda text: Answered(text[: len(text) // 2], "length"),
@@ -25,33 +23,24 @@ _CHANGES: dict[str, Callable[[str], Answered]] = {
 
 
 class Failing(Stub):
-    """A stub that fails: always if the model's name ends in "fail-KIND", or in the next requests, by `fail`.
+    """A stub that fails: always if the model's name ends in "fail-KIND", or in the next requests, by `faults`.
 
     The kinds are an HTTP status, "429:SECONDS" with Retry-After, "quota", "timeout" (no answer), "cut" (the connection
-    breaks off), "malformed" (a page of HTML), "empty", "length" and "refusal".
+    breaks off), "malformed" (a page of HTML), "empty", "length", "refusal", and "ok".
 
     Attributes:
         faults: the faults of the requests to come.
-        failed: kind -> number of requests that failed.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.faults: deque[str] = deque()
-        self.failed: Counter[str] = Counter()
 
-    def fail(self, *kinds: str) -> None:
-        """Makes the next requests fail with these faults, one each; "ok" for none."""
-        self.faults.extend(kinds)
-
-    def respond(self, request: StubRequest, asked: ParsedRequest) -> Response:
+    def respond(self, request: StubRequest) -> Response:
         """The answer, or what the fault makes of it."""
-        by_name = _MODEL_FAULT.search(asked.model)
+        by_name = re.search(r"\bfail-([a-z0-9:.]+)$", request.model)
         fault = by_name[1] if by_name else self.faults.popleft() if self.faults else "ok"
         kind, _, seconds = fault.partition(":")
-        if kind == "ok":
-            return super().respond(request, asked)
-        self.failed[fault] += 1
         if kind in ("timeout", "cut"):
             raise {"timeout": TimeoutError, "cut": ConnectionAbortedError}[kind]
         if kind.isdigit() or kind == "quota":  # the text contains the key, as some real servers do
@@ -61,56 +50,49 @@ class Failing(Stub):
             return found._replace(headers=found.headers | {"retry-after": seconds}) if seconds else found
         if kind == "malformed":
             return Response(200, {"content-type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
-        reply, self._reply = self._reply, lambda asked: _CHANGES[kind](str(reply(asked)))
+        if kind == "ok":
+            return super().respond(request)
+        reply, self.reply = self.reply, lambda asked: _CHANGES[kind](str(reply(asked)))
         try:
-            return super().respond(request, asked)
+            return super().respond(request)
         finally:
-            self._reply = reply
+            self.reply = reply
 
 
 class FailingServer(Failing, StubServer):
-    """As a server; "timeout" lasts as long as the server."""
-
-    def respond(self, request: StubRequest, asked: ParsedRequest) -> Response:
-        """As in `Failing`."""
-        try:
-            return super().respond(request, asked)
-        except TimeoutError:
-            self._ended.wait()
-            raise
+    """As a server."""
 
 
 class InProcess(Failing):
-    """A stub that the SDKs ask in this process.
+    """A stub that the SDKs ask in this process, at `url`.
 
     Attributes:
         cases: answers that it gives before its own, one a request.
-        url: an address for it, without a path.
     """
+
+    url = "http://stub"
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.cases: list[Case] = []
-        self.url = "http://stub"
 
-    def client(self, sdk: ModuleType, **options: Any) -> Any:
+    def address(self, provider: str) -> str:
+        """Its address for a provider's SDK."""
+        return self.url + ("/v1" if provider == "openai" else "")
+
+    def client(self, sdk: ModuleType) -> Any:
         """The SDK's HTTP client that asks this stub."""
-        return sdk.DefaultAsyncHttpxClient(transport=httpx2.MockTransport(self._handle), **options)
+        return sdk.DefaultAsyncHttpxClient(transport=httpx2.MockTransport(self._handle))
 
     def _handle(self, request: httpx2.Request) -> httpx2.Response:
         if self.cases:
             return self.cases.pop(0)(request)
-        self.enter()
         try:
             response = self.answer(request.url.path, dict(request.headers), request.content)
         except TimeoutError:
             raise httpx2.ReadTimeout("", request=request) from None
         except ConnectionAbortedError:
             raise httpx2.RemoteProtocolError("peer closed connection", request=request) from None
-        finally:
-            self.leave()
-        if response.request is not None and response.status == 200:
-            self.done(response.request, request.content)
         return httpx2.Response(response.status, headers=response.headers, content=response.content)
 
 
@@ -119,8 +101,3 @@ def says(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Ca
     content = body if isinstance(body, bytes) else json.dumps(body).encode("ascii")
     kind = {"content-type": "application/json"}
     return lambda request: httpx2.Response(status, content=content, headers=kind | dict(headers or {}))
-
-
-def last(stub: Stub) -> StubRequest:
-    """The last request."""
-    return stub.requests[-1]
