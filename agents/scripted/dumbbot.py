@@ -7,6 +7,7 @@ daide.org.uk/s0003.html, 2003), with the original's weights; the search for orde
 from __future__ import annotations
 
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from agents.policy import ScriptedPolicy
 from agents.scripted.dumbbot_values import Valuation, valuate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from welfare_env.game.view import View
 
@@ -36,7 +37,7 @@ class DumbBotPolicy(ScriptedPolicy):
     """
 
     def movement(self, view: View) -> list[str]:
-        return _Plan(view, self._values(view), self.closed(view), self.rng).orders()
+        return OrderPlan(view, self._values(view), self.closed(view), self.rng).orders()
 
     def spared(self, view: View) -> frozenset[str]:
         """The powers that it does not fight; here nobody."""
@@ -100,15 +101,27 @@ def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
     return ranking[-1]
 
 
-class _Plan:
-    """The orders of one movement phase, decided unit by unit."""
+class OrderPlan:
+    """The orders of one movement phase, decided unit by unit.
 
-    def __init__(self, view: View, values: Valuation, closed: frozenset[str], rng: np.random.Generator) -> None:
+    Args:
+        closed: provinces that no undecided unit may enter.
+        decided: unit -> order, where that is fixed.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        values: Valuation,
+        closed: frozenset[str],
+        rng: np.random.Generator,
+        decided: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.view, self.values, self.closed, self.rng = view, values, closed, rng
         self.units = {unit[2:5]: unit for unit in view.units.get(view.power, ())}  # by province
-        self.decided: dict[str, str] = {}  # unit -> order
+        self.decided = dict(decided)  # unit -> order
         self.open: set[str] = set()  # units in the middle of their decision
-        self.going: dict[str, str] = {}  # province -> own unit that moves there
+        self.going = {order.split(" - ")[1][:3]: unit for unit, order in decided.items() if self._move_of(unit)}
         self.helped: dict[str, int] = {}  # province -> supports given to the own unit that goes or stays there
 
     def orders(self) -> list[str]:

@@ -150,6 +150,24 @@ def test_what_is_kept_from_thieves_does_not_count_against_the_share():
     assert without.stolen("ENGLAND") == ("DEN", "HOL")
 
 
+ROBBED_BACK = [{"RUSSIA": ["SWE", "BUD"]}, {"TURKEY": ["SEV"], "AUSTRIA": ["BUD"]}]
+
+
+@pytest.mark.parametrize(
+    ("years", "stolen"),
+    [
+        ([{"RUSSIA": ["RUM"]}], ()),  # in exchange for Sweden
+        ([{"RUSSIA": ["RUM"]}, {"RUSSIA": ["SWE"]}], ("SWE",)),
+        ([*ROBBED_BACK, {"RUSSIA": ["RUM"]}, {"RUSSIA": ["SEV"]}], ("SEV",)),
+        ([*ROBBED_BACK, {"RUSSIA": ["SEV"]}], ()),
+        ([{"RUSSIA": ["SWE"]}, {"RUSSIA": ["RUM"]}], ("RUM",)),
+    ],
+)
+def test_nobody_has_more_due_to_it_than_its_share_whatever_is_neutral_and_whoever_holds_its_own(years, stolen):
+    """Russia kept Rumania neutral, was robbed on purpose, took Rumania, and then its own: a center more."""
+    assert after_the_opening(*years).stolen("RUSSIA") == stolen
+
+
 def test_the_posse_leaves_neutral_centers_to_those_to_whom_they_are_due():
     game = welfare_env.Game(rules=QUIET)
     policy = agents.make("posse")
@@ -208,6 +226,18 @@ class Grabber(agents.ScriptedPolicy):
         return self.WAYS.get(view.phase, [f"{unit} D" for unit in self.own_units(view)])
 
 
+class Marcher(agents.ScriptedPolicy):
+    """Germany: an army goes to Marseilles in the first year."""
+
+    WAYS: ClassVar = {"S1901M": ["A MUN - BUR"], "F1901M": ["A BUR - MAR"]}
+
+    def movement(self, view):
+        return self.WAYS.get(view.phase, [])
+
+    def winter(self, view):
+        return []
+
+
 def test_who_takes_anothers_center_first_and_its_own_later_is_a_thief():
     game, _players = play(with_one("marshal", Grabber, "AUSTRIA"))
     counts = [len(centers["AUSTRIA"]) for centers in centers_by_winter(game)]
@@ -257,10 +287,10 @@ def test_deterrents_do_not_rob_each_other():
             assert all(was.get(center) in (None, seat) for center in taken), (other, seat, taken)
 
 
-def posse(power, enemies):
+def posse(power, enemies, seed=0):
     """A posse that plays a power against enemies."""
     policy = PossePolicy()
-    policy.reset(power, 0)
+    policy.reset(power, seed)
     policy.pursue(frozenset(enemies), RightfulOwners())
     return policy
 
@@ -303,6 +333,17 @@ def test_a_posse_attacks_together():
     game.advance()
     assert [unit[2:5] for unit in game.view("ITALY").units["ITALY"]] == ["GAL"]
     assert "RUM" in [unit[2:5] for units in (game.view("ITALY").units.values()) for unit in units]
+
+
+def test_a_posse_does_not_bounce_itself_or_its_friends():
+    """Two fleets of Turkey bounced at Sevastopol, and two armies of Germany at Warsaw: Russia kept both."""
+    placed = {"TURKEY": ["F BLA", "F ARM"], "GERMANY": ["A SIL", "A PRU"], "AUSTRIA": ["A GAL", "A BUD"]}
+    owned = {"RUSSIA": ["SEV", "WAR", "MOS"], "TURKEY": ["ANK"], "GERMANY": ["BER"], "AUSTRIA": ["BUD"]}
+    game = welfare_env.Game.from_position("F1903M", units=placed, centers=owned, rules=QUIET)
+    for seed in range(20):
+        orders = [order for who in placed for order in posse(who, {"RUSSIA"}, seed).orders(game.view(who))]
+        entered = [order.split(" - ")[1][:3] for order in orders if order[5:8] == " - "]
+        assert [entered.count(center) for center in ("SEV", "WAR")] == [1, 1]
 
 
 def test_the_posse_leaves_the_way_to_one_friend():
@@ -358,6 +399,8 @@ GREEDY = {"FRANCE": FAIR["FRANCE"], "ITALY": ["ROM", "VEN", "NAP", "TUN", "GRE",
 PEACE = ("W1901A", {}, FAIR)
 FAR = {"TURKEY": ["CON"], "RUSSIA": ["SEV"], "FRANCE": ["PAR"]}
 STOLEN = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR"]}
+WIDE = {"TURKEY": ["CON"], "RUSSIA": ["SEV"], "FRANCE": ["PAR", "MAR", "BRE"]}
+WIDE_STOLEN = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR", "MAR", "BRE"]}
 
 
 @pytest.mark.parametrize(
@@ -381,6 +424,26 @@ STOLEN = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR"]}
 )
 def test_what_provokes(spec, then, expected):
     assert is_at_war(spec, PEACE, then) is expected
+
+
+def test_who_is_robbed_by_nobody_in_particular_fights_everybody():
+    few = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM", "VEN", "NAP"]}
+    actions = after("sheriff:fight=posse", ("S1901M", {}, FAIR), ("W1903A", {}, few))
+    assert len(actions[0]) == 2
+    assert actions[1].enemies == set(POWERS) - {"FRANCE"}
+
+
+def test_the_first_winter_counts_and_nothing_before():
+    """Germany takes Marseilles in 1901: the others keep their units in Winter, but have not fought in Fall."""
+    game, _ = play(with_one("marshal", Marcher, "GERMANY"), welfare_env.Rules(press=None, years=2))
+    fall, after_winter = (next(r for r in game.history if r.phase == phase) for phase in ("F1901M", "S1902M"))
+    assert fall.centers["FRANCE"] == ("BRE", "MAR", "PAR")
+    assert all(len(units) >= 2 for power, units in after_winter.units.items() if power != "GERMANY")
+
+
+def test_the_posse_grows_by_a_unit_a_year_of_war():
+    wars = [("S1902M", {}, WIDE), ("W1902A", {}, WIDE_STOLEN), ("W1903A", {}, WIDE_STOLEN)]
+    assert [len(after("marshal", *wars[: 1 + number])[0]) for number in (1, 2)] == [2, 3]
 
 
 @pytest.mark.parametrize(("forgive", "expected"), [("0", False), ("1", True), ("never", True)])

@@ -30,9 +30,9 @@ TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
 YEARS = range(1901, 1909)
 FOUND = [  # members, others, and a digest of the orders
-    (("PLAYERB",), "prosocial", "892ca83b913a"),
-    (("PLAYERA", "PLAYERC"), "dumbbot", "de5557cbb8e3"),
-    (("PLAYERA", "PLAYERB"), "marshal", "e89233979dc9"),
+    (("PLAYERB",), "prosocial", "f2d9cf51095e"),
+    (("PLAYERA", "PLAYERC"), "dumbbot", "32e63b88b884"),
+    (("PLAYERA", "PLAYERB"), "marshal", "71d699f60a1f"),
 ]
 COPIED = [
     "random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot", "grim", "police", "sheriff",

@@ -1,6 +1,7 @@
 """Standard Diplomacy, and the end of a game (Mukobi et al. 2023, section 2.1): every engine, sentence by sentence."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,6 +142,21 @@ class TestEndOfTheGame:
     def test_standard_goes_on_with_seventeen(self, taking_spain: Position) -> None:
         game = taking_spain(17, STANDARD)
         assert (game.is_done, game.winner) == (False, None)
+
+    @pytest.mark.parametrize(("second", "winner"), [("A MUN - BUR", None), ("A MUN H", "FRANCE")])
+    def test_nobody_wins_while_two_have_as_many(self, tmp_path: Path, second: str, winner: str | None) -> None:
+        """Both reach the two centers of a victory in the same Fall, or only one."""
+        (tmp_path / "few.map").write_text(
+            "VICTORY 2\nBEGIN SPRING 1901 MOVEMENT\nFRANCE (FRENCH) PAR\nA PAR\nGERMANY (GERMAN) MUN\nA MUN\n"
+            "UNOWNED SPA BUR\nParis = par\nMunich = mun\nSpain = spa\nBurgundy = bur\n"
+            "LAND PAR ABUTS SPA\nLAND SPA ABUTS PAR\nLAND MUN ABUTS BUR\nLAND BUR ABUTS MUN\n"
+        )
+        game = Game(str(tmp_path / "few.map"), STANDARD)
+        for orders in ({"FRANCE": ["A PAR - SPA"], "GERMANY": [second]}, {}):
+            for power, given in orders.items():
+                game.submit(power, given, strict=False)
+            game.advance()
+        assert game.winner == winner
 
     @pytest.mark.parametrize("number", [18, 33, 34])
     def test_welfare_never_ends_by_centers(self, taking_spain: Position, number: int) -> None:

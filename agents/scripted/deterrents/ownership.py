@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 from agents.scripted.center_partition import planned_owners
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from welfare_env.board.board import Board
     from welfare_env.game.view import View
 
     Centers = Mapping[str, tuple[str, ...]]  # power -> the centers that it owns
-
-NOBODY = ""  # the rightful owner of a center that was taken beyond a power's share
 
 
 @functools.lru_cache(maxsize=32)
@@ -34,12 +32,13 @@ class RightfulOwners:
 
     - At the opening each center is due to the power that owns it, and each neutral one to the power that gets it in the
       fairest peaceful partition. In a game that begins at another position, neutral centers are due to nobody.
-    - A power that takes a neutral center becomes its rightful owner if it then owns no more than its fair share, or if
-      the center was due to nobody or to another power that is a thief. A neutral center taken beyond the share is
-      stolen, even if it was due to the taker: otherwise it could take another's center first and its own later.
-    - A power that is not a thief may keep a center that it takes from a thief, in addition to its share; but the center
-      stays due to the robbed power, which may take it back at any time. Thieves may not keep such centers: otherwise
-      two thieves could exchange their loot.
+    - A neutral center that is due to nobody, or to a thief, becomes due to the power that takes it. One that is due to
+      another power is exchanged for a center that is due to the taker and that it does not own, a neutral one first.
+      Without such a center it is stolen. So nobody has more centers due to it than before, whatever it leaves neutral,
+      and whoever else holds what is due to it.
+    - A power that is not a thief may keep a center that it takes from a thief; but the center stays due to the robbed
+      power, which may take it back at any time. Thieves may not keep such centers: otherwise two thieves could exchange
+      their loot.
     - Any other center taken from another power is stolen. A power that stole a center is a thief until its rightful
       owner has it back; or, if a third power has it by now, until the thief has lost a center of its own instead. That
       loss does not count if the taker holds loot of this thief: otherwise two partners could swap centers at no cost. A
@@ -47,8 +46,8 @@ class RightfulOwners:
 
     Attributes:
         share: power -> its fair share; in a game that begins at another position at least what it owned there.
-        due: power -> number of centers due to it: its fair share; in a game that begins at another position the number
-            that it owned there.
+        due: power -> number of centers due to it at first: its fair share; in a game that begins at another position
+            the number that it owned there.
         first: power -> number of centers that it owned after the first Fall; empty before.
     """
 
@@ -94,9 +93,7 @@ class RightfulOwners:
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
     def of(self, center: str) -> str | None:
-        """The rightful owner of a center; "" if it was taken beyond a power's share, None for a neutral center due to
-        nobody.
-        """
+        """The rightful owner of a center; None for a neutral center due to nobody."""
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
@@ -127,18 +124,30 @@ class RightfulOwners:
         return sum(self._owner.get(c) == power for other in self._seen if other != power for c in self._seen[other])
 
     def _take(self, centers: Centers) -> None:
-        if centers != self._seen:
-            before = {center: power for power, owned in self._seen.items() for center in owned}
-            for power, owned in centers.items():
-                taken = [center for center in owned if before.get(center) != power]
-                for center in taken:
-                    may_keep = before.get(center) in self._thieves and power not in self._thieves
-                    self._keeper[center] = power if may_keep else ""
-                kept = [c for c in owned if self._keeper.get(c) == power and self._owner.get(c) != power]
-                self._take_neutral(power, [c for c in taken if c not in before], len(owned) - len(kept))
-            self._seen = dict(centers)
-            self._blame()
-            self._thieves = frozenset(power for power in centers if self.stolen(power))
+        if centers == self._seen:
+            return
+        before = {center: power for power, owned in self._seen.items() for center in owned}
+        for power, owned in centers.items():
+            taken = [center for center in owned if before.get(center) != power]
+            for center in taken:
+                may_keep = before.get(center) in self._thieves and power not in self._thieves
+                self._keeper[center] = power if may_keep else ""
+            for center in taken:
+                if center not in before:
+                    self._take_neutral(power, center, owned, before)
+        self._seen = dict(centers)
+        self._blame()
+        self._thieves = frozenset(power for power in centers if self.stolen(power))
+
+    def _take_neutral(self, power: str, center: str, owned: Sequence[str], before: Mapping[str, str]) -> None:
+        """Record that `power` has taken a neutral center, perhaps in exchange for one of its own."""
+        owner = self._owner.get(center, power)
+        mine = [each for each, due in self._owner.items() if due == power and each not in owned]
+        if owner in self._thieves or owner == power:
+            self._owner[center] = power
+        elif mine:
+            self._owner[center] = power
+            self._owner[min(mine, key=lambda each: each in before)] = owner
 
     def _blame(self) -> None:
         """Record the thief of each stolen center; centers back with their rightful owner are cleared."""
@@ -146,20 +155,5 @@ class RightfulOwners:
             for center in owned:
                 if self._is_loot(center, power):
                     self._robber[center] = power
-                elif self._owner.get(center, power) in (power, NOBODY):
+                elif self._owner.get(center, power) == power:
                     self._robber.pop(center, None)
-
-    def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
-        """Record that `power` has taken these neutral centers; those that were due to it count first.
-
-        Args:
-            count: centers that it owns now, without those taken from thieves.
-        """
-        free = self.share[power] - (count - len(taken))
-        for center in sorted(taken, key=lambda each: self._owner.get(each) != power):
-            owner = self._owner.get(center)
-            if owner is None or (owner in self._thieves and owner != power) or free > 0:
-                self._owner[center] = power
-            elif owner == power:
-                self._owner[center] = NOBODY
-            free -= 1

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agents.scripted.deterrents.matching import matched
-from agents.scripted.dumbbot import DumbBotPolicy
+from agents.scripted.dumbbot import DumbBotPolicy, OrderPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,13 +53,13 @@ class PossePolicy(DumbBotPolicy):
         self._enemies, self._owners, self._years = enemies, owners, years
 
     def movement(self, view: View) -> list[str]:
-        """As DumbBot, except for the units that act with friends."""
-        joint = self._joint(view)
-        return [joint.get(order[2:5], order) for order in super().movement(view)]
+        """As DumbBot, except for the units that act with friends; the others stay out of these units' way."""
+        joint, entered = self._joint(view)
+        return OrderPlan(view, self._values(view), self.closed(view) | entered, self.rng, joint).orders()
 
-    def _joint(self, view: View) -> dict[str, str]:
-        """Province -> order, for its own units that act with friends: in Fall some take the enemies' empty centers, and
-        others attack their units.
+    def _joint(self, view: View) -> tuple[dict[str, str], frozenset[str]]:
+        """Unit -> order, for its own units that act with friends, and the provinces that these and friends' units
+        enter: in Fall some take the enemies' empty centers, and others attack their units.
         """
         friends, moves = self.spared(view), view.board.moves
         enemies = set(view.powers) - friends - {view.power}
@@ -67,10 +67,11 @@ class PossePolicy(DumbBotPolicy):
         free = {unit: power for power in (*friends, view.power) for unit in view.units[power]}
         found: dict[str, str] = {}
         entering = self._entering(view, enemies, free) if view.season == "F" else {}
+        entered = set(entering)
         for center, unit in entering.items():
             if free.pop(unit) == view.power:
                 places = [place for place in moves[unit] if place[:3] == center]
-                found[unit[2:5]] = f"{unit} - {places[0]}" if unit[2:5] != center else f"{unit} H"
+                found[unit] = f"{unit} - {places[0]}" if unit[2:5] != center else f"{unit} H"
         for province in sorted(unit[2:5] for unit in hostile):
             near = sorted(unit for unit in free if province in _next_to(view, unit))
             leader = self._leader(view, province, Counter(free[unit] for unit in near))
@@ -79,12 +80,12 @@ class PossePolicy(DumbBotPolicy):
                 continue
             first = next(unit for unit in near if free[unit] == leader)
             place = next(place for place in moves[first] if place[:3] == province)
+            entered.add(province)
             helpers = [unit for unit in near if unit != first][:needed]
             for unit in (first, *helpers):
                 if free.pop(unit) == view.power:
-                    order = f"{unit} - {place}" if unit == first else _support(view, unit, first, place)
-                    found[unit[2:5]] = order
-        return found
+                    found[unit] = f"{unit} - {place}" if unit == first else _support(view, unit, first, place)
+        return found, frozenset(entered)
 
     def _entering(self, view: View, enemies: set[str], free: Mapping[str, str]) -> dict[str, str]:
         """Enemies' empty center -> the unit that takes it over: as many as possible, units of the power to which the

@@ -74,11 +74,13 @@ class CampaignPolicy(JointPolicy):
 
     def joint_orders(self, view: View) -> Orders:
         """The plan's orders."""
-        if self._player is None:
-            given = self.plan, self.victim, self.begin
-            plan = fixed_plan(*given, view.board, view.rules.years, self.members, self.taker)
-            self._player = PlanPlayer(plan, self._nice, self._seed)
+        self._player = self._player or PlanPlayer(self.make_plan(view), self._nice, self._seed)
         return self._player.orders(Game.from_view(view))
+
+    def make_plan(self, view: View) -> Plan:
+        """The plan of a game, for `members`; a subclass may follow another one."""
+        given = self.plan, self.victim, self.begin
+        return fixed_plan(*given, view.board, view.rules.years, self.members, self.taker)
 
 
 def fixed_plan(

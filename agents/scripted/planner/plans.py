@@ -39,8 +39,11 @@ class Move(Enum):
       builds the units for this as late as possible (`agents.scripted.planner.landing`).
     - RECEIVE: enters centers that other members have taken and left, and then those that are due to these members. With
       victims it lands only in the victims' homes, in one of the next Falls.
-    - FETCH: enters centers that are due to it in the fairest partition of the opening, and that powers outside the
-      coalition own.
+    - DENY: keeps the centers in `Course.wish`, or else those that are due to its victims, neutral in the first year:
+      its units meet those of their future owners on the way. Its other units are peaceful.
+    - FETCH: while it owns less than its fair share takes neutral centers, whoever they are due to, unless
+      `Course.neutral` says otherwise; then centers that are due to it in the fairest partition of the opening, and that
+      powers outside the coalition own. It has no more units than centers to fetch.
     - HOLD: its units hold.
     """
 
@@ -51,6 +54,7 @@ class Move(Enum):
     LAND = "land"
     SWAP = "swap"
     RECEIVE = "receive"
+    DENY = "deny"
     FETCH = "fetch"
     HOLD = "hold"
 
@@ -180,6 +184,8 @@ class PlanDrawer:
         waiting = PEACE if rng.random() < 0.4 else Course(units=self._units())
         if rng.random() < 0.4:
             waiting = replace(taking, move=Move.STAGE, neutral=Neutral.DUE)
+        elif rng.random() < 0.4:
+            waiting = Course(Move.DENY, self._victims(member), units=int(rng.integers(0, 3)))
         after = Course(Move.HOLD, units=int(rng.choice(3, p=(0.6, 0.2, 0.2))))
         courses = [waiting] * begin + [taking] * length
         if len(self.members) > 1 and rng.random() < 0.4:
@@ -187,7 +193,8 @@ class PlanDrawer:
         if rng.random() < 0.3 and begin + length <= self.years:
             courses[-1] = replace(courses[-1], units=after.units)
         if rng.random() < 0.3:
-            courses += [Course(Move.FETCH, units=int(rng.integers(1, 4)))] * int(rng.integers(1, 4))
+            fetching = Course(Move.FETCH, neutral=self._neutral(), units=int(rng.integers(1, 4)))
+            courses += [fetching] * int(rng.integers(1, 5))
         return ended([*courses, *[after] * self.years][: self.years])
 
     def _handing(self, taker: str, victims: tuple[str, ...], begin: int) -> Plan:
@@ -259,7 +266,7 @@ class PlanDrawer:
         return self._units() if name == "units" else self._wish(member, view)
 
     def _neutral(self) -> Neutral:
-        return list(Neutral)[int(self.rng.choice(len(Neutral), p=(0.5, 0.3, 0.2)))]
+        return list(Neutral)[int(self.rng.choice(len(Neutral), p=(0.4, 0.3, 0.3)))]
 
     def _units(self) -> int:
         return int(self.rng.choice(len(UNITS), p=UNITS))

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.scripted.center_partition import planned_owners
+from agents.scripted.center_partition import partition, planned_owners
 from agents.scripted.deterrents.matching import matched
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.landing import Traffic, is_landing, landing_moves, landing_winter
@@ -34,15 +34,17 @@ def centers_wanted(view: View, course: Course, members: Iterable[str]) -> list[s
         nearest = min((steps(unit, center) for unit in view.units[view.power]), default=UNREACHABLE)
         return nearest + (center in guarded), center
 
-    if course.move is Move.FETCH:
-        theirs = {center for power in members for center in view.centers[power]}
-        return sorted((c for c, power in due_to.items() if power == view.power and c not in theirs), key=distance)
-    if course.move is Move.RECEIVE:
-        partners = {c: due_to.get(c) == power for power in members if power != view.power for c in view.centers[power]}
-        return sorted(partners, key=lambda center: (partners[center], distance(center)))[:room]
     free = set(board.centers).difference(*view.centers.values())
     due = {center for center in free if due_to.get(center) == view.power}
     neutral = {Neutral.NONE: set(), Neutral.DUE: due, Neutral.ALL: free}[course.neutral]
+    if course.move is Move.FETCH:
+        theirs = {center for power in members for center in view.centers[power]}
+        missing = sum(power == view.power for power in due_to.values()) - len(own)
+        lost = [center for center, power in due_to.items() if power == view.power and center not in theirs]
+        return list(dict.fromkeys([*sorted(neutral, key=distance)[: max(0, missing)], *sorted(lost, key=distance)]))
+    if course.move is Move.RECEIVE:
+        partners = {c: due_to.get(c) == power for power in members if power != view.power for c in view.centers[power]}
+        return sorted(partners, key=lambda center: (partners[center], distance(center)))[:room]
     if course.move is Move.STAGE:
         return sorted(neutral, key=distance)[:room]
     homes = set(homes_of(view, course))
@@ -207,12 +209,38 @@ def rotation(view: View, members: Iterable[str]) -> dict[str, str]:
     return {unit: f"{unit} H" if place == unit[2:] else f"{unit} - {place}" for (unit, _), place in orders}
 
 
+def denying(view: View, course: Course, members: Iterable[str]) -> dict[str, str]:
+    """Unit -> order: in the first year, meets units of other powers on their planned ways to neutral centers, or else
+    stands in these centers in Spring, and leaves them in Fall.
+    """
+    turn, orders = {"S": 1, "F": 2}.get(view.season, 0), dict[str, str]()
+    for (power, start), route in partition(view.board).items() if view.year_index == 0 and turn else ():
+        goal, (here, there) = route.stops[-1][:3], (stop[:3] for stop in route.stops[turn - 1 : turn + 1])
+        is_denied = goal in course.wish or (not course.wish and power in course.victims)
+        if not is_denied or power in members or goal in view.board.start_centers[power]:
+            continue
+        is_coming = here != there and f"{start[0]} {route.stops[turn - 1]}" in view.units[power]
+        for unit in (unit for unit in sorted(view.units[view.power]) if unit not in orders):
+            near = view.board.moves[unit]
+            if turn == 2 and unit[2:5] == goal:
+                near = [place for place in near if place[:3] not in view.board.centers]
+                orders[unit] = f"{unit} - {near[0]}" if near else f"{unit} H"
+                break
+            into = [place for to in (there, goal) for place in near if place[:3] == to]
+            if into and (is_coming or turn == 1):
+                orders[unit] = f"{unit} - {into[0]}"
+                break
+    return orders
+
+
 def winter(view: View, course: Course, following: Course, members: Iterable[str]) -> list[str]:
     """Builds or disbands to reach the number of units in the plan, favoring units near next year's goals."""
     if is_landing(following):
         return landing_winter(view, following, members)
     units, wanted, steps = view.units[view.power], course.units or 0, steps_between(view.board)
     goals = centers_wanted(view, following, members)[:6]
+    if course.move is Move.FETCH:
+        wanted = min(wanted, len(goals))
     if following.move is Move.STAGE:
         goals = [*goals, *(following.wish or homes_of(view, following))]
 

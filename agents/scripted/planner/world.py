@@ -11,7 +11,7 @@ import numpy as np
 from agents.policy import ReseedablePolicy
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.planner.plans import Course, Move, Plan
-from agents.scripted.planner.tactics import Phase, winter
+from agents.scripted.planner.tactics import Phase, denying, winter
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT
 from welfare_env.game.game import Game
 from welfare_env.game.view import View
@@ -127,6 +127,10 @@ class PlanPlayer:
     def _orders(self, view: View, course: Course, following: Course, phase: Phase) -> list[str]:
         if course.move is Move.NICE and (view.phase_type != ADJUSTMENTS or course.units is None):
             return _orders(self._nice[view.power], view)
+        if course.move is Move.DENY and view.phase_type == MOVEMENT:
+            denied = denying(view, course, self.plan.courses)
+            peaceful = _orders(self._nice[view.power], view)
+            return [order for order in peaceful if order[2:5] not in {u[2:5] for u in denied}] + list(denied.values())
         if view.phase_type == ADJUSTMENTS:
             return winter(view, course, following, self.plan.courses)
         if course.move is Move.FIGHT or view.phase_type != MOVEMENT:

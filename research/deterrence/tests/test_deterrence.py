@@ -1,25 +1,42 @@
-"""The attack written by hand, and the picture of the deterrents."""
+"""The record of written attacks, and the picture of the deterrents."""
 
 from pathlib import Path
 
 import pytest
 
 from evaluation import Estimate
-from research.deterrence import hand_over
-from research.deterrence.landings import attacks
+from research.deterrence import attacks, landings, record
 from research.deterrence.rules import Line, frontier
 from research.deterrence.three_homes import board_text
 from welfare_env import Game
 
+GAINS = {  # from marshals: least and most, of each member in the order of its courses
+    "russia_refills": [(-9, -0.5)],
+    "germany_robbed_by_russia": [(0.5, 0.7), (-9, -1)],
+    "germany_keeps_england": [(-9, -1), (1, 1.5)],
+    "italy_is_paid": [(-2.6, -2.4), (1.2, 1.4), (1.4, 1.6)],
+    "russia_spites": [(0, 0)],
+}
 
-def test_marshals_do_not_let_one_keep_what_another_stole() -> None:
-    points = hand_over.play(hand_over.ORDERS, seed=0)
-    assert points["FRANCE"] + points["GERMANY"] < 100  # in peace they have 50 each
+
+@pytest.mark.parametrize("name", GAINS)
+def test_the_record_of_marshals(name: str) -> None:
+    """Attacks that are mended stay so; the best known attack, by three together, is found again."""
+    gain = record.attack("marshal", name, 2, 500, {}).best_gain
+    for (low, high), member in zip(GAINS[name], attacks.members(name), strict=True):
+        assert low <= gain.members[member].value <= high
+    assert gain.total.value <= 0.31
+
+
+def test_every_attack_robs_the_prosocial_or_costs_somebody() -> None:
+    for name in attacks.names():
+        found = record.attack("prosocial", name, 1, 0, {})
+        assert found.best_gain.total.value > 0 or name == "russia_spites"
 
 
 def test_all_roles_and_victims_land() -> None:
-    assert len(set(attacks())) == 252
-    assert attacks()[0].deviator.startswith("campaign:plan=landing,victim=")
+    assert len(set(landings.attacks())) == 252
+    assert landings.attacks()[0].deviator.startswith("campaign:plan=landing,victim=")
 
 
 def test_a_board_with_three_homes(tmp_path: Path) -> None:
