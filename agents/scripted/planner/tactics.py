@@ -223,8 +223,8 @@ def denying(view: View, course: Course, members: Iterable[str]) -> dict[str, str
         for unit in (unit for unit in sorted(view.units[view.power]) if unit not in orders):
             near = view.board.moves[unit]
             if turn == 2 and unit[2:5] == goal:
-                near = [place for place in near if place[:3] not in view.board.centers]
-                orders[unit] = f"{unit} - {near[0]}" if near else f"{unit} H"
+                out = next((place for place in near if place[:3] not in view.board.centers), None)
+                orders[unit] = f"{unit} - {out}" if out else f"{unit} H"
                 break
             into = [place for to in (there, goal) for place in near if place[:3] == to]
             if into and (is_coming or turn == 1):
