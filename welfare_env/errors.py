@@ -48,7 +48,16 @@ class OrderSyntaxError(OrderError):
 
 
 class IllegalOrderError(OrderError):
-    """A well-formed order that the position does not allow."""
+    """A well-formed order that the position does not allow.
+
+    Attributes:
+        kind: "order not legal", "order coast" (right but for a coast), "order unclear" (several may be meant),
+            "order of others" (another power's unit), "second order", "builds and disbands" (not both), or "too many".
+    """
+
+    def __init__(self, message: str, kind: str = "order not legal") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class ActionError(WelfareEnvError, ValueError):

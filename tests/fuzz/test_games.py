@@ -13,7 +13,6 @@ import pytest
 from hypothesis import strategies as st
 
 import welfare_env
-from agents.lm.reading.orders import OrderBook
 from tests.fuzz.hunting import damaged, encoded, hunt, mangled, nasty, odd, words
 from welfare_env import Game, Rules, load_board
 from welfare_env.board import loading, map_file
@@ -81,7 +80,9 @@ def test_orders(given: tuple[int, str, str]) -> None:
     game.submit(power, [])
     if order != "WAIVE" and not order.startswith("GIVE"):
         assert order in {legal for listed in game.legal_orders(power).values() for legal in listed}
-        assert OrderBook(game.view(power)).find(text)[1] == order
+        sheet = game.view(power).order_sheet()
+        sheet.add(text)
+        assert [game.board.orders.texts[number] for number in sheet.numbers] == [order]
 
 
 # Saved games

@@ -1,5 +1,6 @@
 """Orders as people and language models write them: one table, read by the game and by the reader of language models."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.lm.reading.orders import OrderBook, OrderFault
+from agents.lm.reading.parsing import parse
 from welfare_env import Game, IllegalOrderError, OrderError, OrderSyntaxError, Rules, load_board, make, parallel_env
 from welfare_env.board.order_text import LONGEST_ORDER, read_order
 
@@ -59,8 +60,8 @@ def test_the_game_and_the_reader_of_language_models_understand(subtests: pytest.
     for meant, way in ROWS:
         with subtests.test(way):
             game, power = whose(meant)
-            if meant not in ("WAIVE", "GIVE ENGLAND"):
-                assert OrderBook(game.view(power)).find(way)[1] == meant
+            if meant != "WAIVE" and not re.search("[,;\r\n]", way):  # which part orders in a reply
+                assert parse(json.dumps({"orders": [way]}), game.view(power)).orders == [meant]
             game.check_orders(power, [way])
             assert game.submit(power, [way]) == ()
             assert game.orders(power) == (meant,)
@@ -76,8 +77,7 @@ def test_what_the_page_says_is_refused(text: str, error: str, named: list[str]) 
             assert type(caught.value).__name__ == error
             messages.append(str(caught.value))
             if error == "IllegalOrderError":
-                with pytest.raises(OrderFault):
-                    OrderBook(game.view(power)).find(text)
+                assert parse(json.dumps({"orders": [text]}), game.view(power)).orders == []
     assert any(all(value in message for value in named) for message in messages)
 
 

@@ -7,11 +7,20 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from welfare_env.board.order_text import Reading, meant_by, namesakes, own_convoys, province_of, read_checked
-from welfare_env.board.orders import GIVE, WAIVE
+from welfare_env.board.order_text import (
+    Reading,
+    meant_by,
+    namesakes,
+    near_misses,
+    own_convoys,
+    province_of,
+    read_checked,
+    read_order,
+)
+from welfare_env.board.orders import BUILD, DISBAND, GIVE, WAIVE
 from welfare_env.checks import is_list, quoted
 from welfare_env.engine import ADJUSTMENTS
-from welfare_env.errors import IllegalOrderError, OrderError
+from welfare_env.errors import IllegalOrderError, OrderError, OrderSyntaxError
 from welfare_env.game.history import Void
 from welfare_env.game.position import Position
 
@@ -28,7 +37,7 @@ def read_orders(
         OrderSyntaxError, IllegalOrderError: `strict`, and an order is malformed or illegal.
     """
     texts = _listed(power, orders)
-    accepted = _Orders(position, power)
+    accepted = OrderSheet(position, power)
     if accepted.are_mixed(texts):
         reason = f"{power} both builds and disbands in {position.phase}: {quoted(texts)}. Do one or the other"
         if strict:
@@ -50,11 +59,15 @@ def refused(order: object, reason: object) -> Void:
     return Void(_shorten(order, 200), _shorten(reason, LONGEST_REASON))
 
 
-class _Orders:
-    """The orders of one power that have been accepted so far."""
+class OrderSheet:
+    """The orders of one power that have been accepted so far.
 
-    def __init__(self, position: Position, power: str) -> None:
-        self.position, self.board, self.power = position, position.board, power
+    Args:
+        is_lenient: a support may name just a place ("MAR S PAR"), if only one order can be meant.
+    """
+
+    def __init__(self, position: Position, power: str, is_lenient: bool = False) -> None:
+        self.position, self.board, self.power, self.is_lenient = position, position.board, power, is_lenient
         self.number = position.board.power_index[power]
         self.is_winter = position.state.phase_type == ADJUSTMENTS
         self.numbers: list[int] = []
@@ -81,11 +94,17 @@ class _Orders:
         if kind == GIVE:
             self._check_gift(text, number)
         elif slot in self.slots:
-            raise IllegalOrderError(f"{text!r}: {self.power} has already ordered {self.position.slot_name(slot)}")
+            name = self.position.slot_name(slot)
+            raise IllegalOrderError(f"{text!r}: {self.power} has already ordered {name}", "second order")
         elif self.is_winter and kind != WAIVE and kind not in self._open_kinds():
-            raise IllegalOrderError(f"{text!r}: {self.position.winter_limit(self.power, kind)}")
+            is_mixed = not self.position.engine.rules.build_and_disband and self._has(BUILD + DISBAND - kind)
+            limit = self.position.winter_limit(self.power, kind)
+            raise IllegalOrderError(f"{text!r}: {limit}", "builds and disbands" if is_mixed else "too many")
         self.numbers.append(number)
         self.slots |= set() if slot is None else {slot}
+
+    def _has(self, kind: int) -> bool:
+        return bool((self.board.orders.kind[self.numbers] == kind).any())
 
     def _open_kinds(self) -> set[int]:
         return self.position.open_kinds(self.number, self.numbers)
@@ -96,7 +115,9 @@ class _Orders:
         known = index.get(text) if isinstance(text, str) else None
         if known is not None and self.position.slot_of(self.number, known) is not None:
             return known
-        reading = read_checked(text, self.board)
+        reading = read_order(text, self.board) if self.is_lenient else read_checked(text, self.board)
+        if reading is None:
+            raise OrderSyntaxError(f"{text!r:.80}: it is not understood, or too long")
         if reading.command == "GIVE":
             return index[f"GIVE {reading.place}"]
         if reading.command == "WAIVE" and self.is_winter:
@@ -105,14 +126,15 @@ class _Orders:
         here = [order for name, orders in options.items() if _is_at(name, reading.place) for order in orders]
         meant = meant_by(reading, here, self.board)
         if not meant:
-            reason = f"{self._why_illegal(reading, options)}{namesakes(text, self.board)}"
-            raise IllegalOrderError(f"{text!r}{reason}")
+            reason, kind = self._why_illegal(reading, options)
+            kind = "order coast" if near_misses(reading, here, self.board) else kind
+            raise IllegalOrderError(f"{text!r}{reason}{namesakes(text, self.board)}", kind)
         if len(meant) > 1:
-            raise IllegalOrderError(f"{text!r} is ambiguous in {self.position.phase}: it may mean {_some(meant)}")
+            told = f"{text!r} is ambiguous in {self.position.phase}: it may mean {_some(meant)}"
+            raise IllegalOrderError(told, "order unclear")
         if convoys := own_convoys(reading, meant[0], itertools.chain(*options.values())):
-            raise IllegalOrderError(
-                f"{text!r}: write {meant[0]!r}; it is by land unless you order {' or '.join(convoys)}"
-            )
+            told = f"{text!r}: write {meant[0]!r}; it is by land unless you order {' or '.join(convoys)}"
+            raise IllegalOrderError(told, "order unclear")
         return index[meant[0]]
 
     def _check_gift(self, text: str, number: int) -> None:
@@ -121,19 +143,21 @@ class _Orders:
         if self.board.orders.dest[number] == self.number:
             raise IllegalOrderError(f"{text!r}: {self.power} cannot give to itself")
         if GIVE not in self._open_kinds():
-            raise IllegalOrderError(f"{text!r}: {self.power} owns {self.position.welfare[self.power]} welfare points")
+            points = self.position.welfare[self.power]
+            raise IllegalOrderError(f"{text!r}: {self.power} owns {points} welfare points", "too many")
 
-    def _why_illegal(self, reading: Reading, options: Mapping[str, Sequence[str]]) -> str:
-        """Why a well-formed order is illegal, and which orders are legal."""
+    def _why_illegal(self, reading: Reading, options: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+        """Why a well-formed order is illegal, and which orders are legal; and the kind of error."""
         phase, where = self.position.phase, reading.place
         for name, legal in options.items():
             if _is_at(name, where):
-                return f" is not legal in {phase}. Legal for {name}: {_some(legal)}"
+                return f" is not legal in {phase}. Legal for {name}: {_some(legal)}", "order not legal"
         for other, units in self.position.units.items():
             unit = next((unit for unit in units if _is_at(unit, where) and reading.unit in ("", unit[0])), None)
             if unit and other != self.power:
-                return f": {unit} belongs to {other}, not to {self.power}"
-        return f": {self.power} cannot order that in {phase}. It can order: {_some(tuple(options)) or 'nothing'}"
+                return f": {unit} belongs to {other}, not to {self.power}", "order of others"
+        orders = _some(tuple(options)) or "nothing"
+        return f": {self.power} cannot order that in {phase}. It can order: {orders}", "order not legal"
 
 
 def _is_at(name: str, place: str) -> bool:

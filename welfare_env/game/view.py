@@ -12,6 +12,7 @@ from welfare_env.errors import ActionError
 from welfare_env.game.history import PhaseRecord
 from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, recipients, vocabulary
+from welfare_env.game.submitted import OrderSheet
 
 MESSAGES, ORDERS = "messages", "orders"
 
@@ -113,6 +114,10 @@ class View(PublicPosition):
     def vocabulary(self) -> tuple[str, ...]:
         """The words that messages may consist of; empty with free text and without press."""
         return vocabulary(self.rules)
+
+    def order_sheet(self) -> OrderSheet:
+        """An empty list of the power's orders of this phase, which reads texts leniently and checks them."""
+        return OrderSheet(self._position, self.power, is_lenient=True)
 
     @functools.cached_property
     def messages(self) -> tuple[Message, ...]:
