@@ -29,56 +29,112 @@ _QUOTED = re.compile(
 )
 _ABBREVIATED = re.compile(r"\bSt\.|\b(?:vs|e\.g|i\.e)\.", re.I)
 
-# Clauses
-_SPAN = r"(?:turn|phase|season|year|round|time|spring|fall|autumn|winter)"
-_TIME = (
-    r"(?:(?:for|in|by|until|from|during|throughout)\s+)?(?:(?:this|(?:the\s+)?next|the|every|each)\s+"
-    rf"{_SPAN}|now|today|then)\b"
-)
-_SEASON = r"in\s+(?:the\s+)?(?:(?:spring|fall|autumn|winter)(?:\s+of)?(?:\s+\d{4})?|\d{4})"
-_VOW = (
-    r"(?:I\s+(?:can\s+|do\s+|hereby\s+|solemnly\s+|will\s+)?"
-    r"(?:promise|assure|swear|pledge|confirm|guarantee|repeat|vow|declare|announce|tell)"
-    r"(?:\s+(?:to\s+)?(?:you|all|everyone|everybody))*(?:\s+(?:again|now))?"
-    r"|you\s+have\s+my\s+word|I\s+give\s+you\s+my\s+word|(?:rest|be)\s+assured|know"
-    r"|as\s+(?:I\s+)?(?:said|promised|agreed|discussed)(?:\s+before)?)(?:\s+that)?"
-)
-_LEAD = (
-    rf"(?:(?:{_VOW}|{_SEASON}|{_TIME}|yes|yeah|ok|okay|sure|agreed|well|indeed|of\s+course|in\s+turn|in\s+return|again|also"
-    r"|therefore|meanwhile|please|(?:as|in)\s+an?\s+(?:sign|token|gesture|show)\s+of\s+(?:good\s+)?\w+)\s*[,:]?\s+)*"
-)
-_START = rf"(?:^|[,:()]\s*|\s[-\u2013\u2014]+\s+|\u2014|\b(?:and|but|so)\s+)[\s*\u2022-]*{_LEAD}"
-_END = r"\s*(?:$|[.!,:()\u2013\u2014]|\s-+\s)"
-_JOINED = r"(?:and|but|while|so|or|if|unless|until|when|because|since|provided|as\s+(?:long|promised|agreed))"
-_STOP = rf"(?:{_END}|\s+{_JOINED}\b)"
-_WILL = (
-    r"(?:\s+(?:will|shall|(?:am|are)\s+(?:going|planning)\s+to"
-    r"|(?:promise|pledge|swear|vow|intend|plan|agree)\s+to)|'ll|'(?:m|re)\s+(?:going|planning)\s+to)"
-)
-_BEING = r"(?:\s+(?:am|are|(?:will|shall)\s+be)|'m|'re|'ll\s+be)"
-_NOT = (
-    r"(?:\s+(?:(?:will|shall)\s+(?:not|never)|won't|do\s+not|don't|(?:am|are)\s+not\s+going\s+to|aren't\s+going\s+to"
-    r"|(?:promise|pledge|swear|vow|agree|intend)\s+(?:not|never)\s+to|(?:do\s+not|don't)\s+(?:intend|plan)\s+to"
-    r"|have\s+no\s+(?:plans?|intentions?)\s+(?:to|of))|'ll\s+(?:not|never)|'(?:m|re)\s+not\s+going\s+to"
-    r"|'ve\s+no\s+(?:plans?|intentions?)\s+(?:to|of))"
-)
-_NOT_BEING = r"(?:\s+(?:am|are)\s+not|\s+aren't|'m\s+not|'re\s+not|\s+(?:will\s+not|won't)\s+be)"
-_ADVERB = (
-    r"(?:\s+(?:simply|certainly|definitely|gladly|happily|surely|fully|completely|peacefully|voluntarily|all|also|again"
-    r"|just|now|still|then|therefore|only|ever|indeed|both))?"
-)
+# The parts of patterns, in which a blank stands for any white space, and {NAME} for another part as a group. PLACE and
+# POWER are the names on the board.
+_PARTS = {
+    # clauses
+    "SPAN": "turn|phase|season|year|round|time|spring|fall|autumn|winter",
+    "TIME": r"(?:(?:for|in|by|until|from|during|throughout) )?(?:(?:this|(?:the )?next|the|every|each) {SPAN}|now|today"
+    r"|then)\b",
+    "SEASON": r"in (?:the )?(?:(?:spring|fall|autumn|winter)(?: of)?(?: \d{4})?|\d{4})",
+    "VOW": "(?:I (?:can |do |hereby |solemnly |will )?(?:promise|assure|swear|pledge|confirm|guarantee|repeat|vow|declare"
+    "|announce|tell)(?: (?:to )?(?:you|all|everyone|everybody))*(?: (?:again|now))?|you have my word|I give you my word"
+    "|(?:rest|be) assured|know|as (?:I )?(?:said|promised|agreed|discussed)(?: before)?)(?: that)?",
+    "LEAD": r"(?:(?:{VOW}|{SEASON}|{TIME}|yes|yeah|ok|okay|sure|agreed|well|indeed|of course|in turn|in return|again|also"
+    r"|therefore|meanwhile|please|(?:as|in) an? (?:sign|token|gesture|show) of (?:good )?\w+)\s*[,:]? )*",
+    "START": r"(?:^|[,:()]\s*|\s[-\u2013\u2014]+ |\u2014|\b(?:and|but|so) )[\s*\u2022-]*{LEAD}",
+    "END": r"\s*(?:$|[.!,:()\u2013\u2014]|\s-+\s)",
+    "STOP": r"{END}| (?:and|but|while|so|or|if|unless|until|when|because|since|provided|as (?:long|promised|agreed))\b",
+    "WILL": "(?: (?:will|shall|(?:am|are) (?:going|planning) to|(?:promise|pledge|swear|vow|intend|plan|agree) to)|'ll"
+    "|'(?:m|re) (?:going|planning) to)",
+    "BEING": "(?: (?:am|are|(?:will|shall) be)|'m|'re|'ll be)",
+    "NOT": "(?: (?:(?:will|shall) (?:not|never)|won't|do not|don't|(?:am|are) not going to|aren't going to"
+    "|(?:promise|pledge|swear|vow|agree|intend) (?:not|never) to|(?:do not|don't) (?:intend|plan) to"
+    "|have no (?:plans?|intentions?) (?:to|of))|'ll (?:not|never)|'(?:m|re) not going to"
+    "|'ve no (?:plans?|intentions?) (?:to|of))",
+    "NOT_BEING": "(?: (?:am|are) not| aren't|'m not|'re not| (?:will not|won't) be)",
+    "ADVERB": "(?: (?:simply|certainly|definitely|gladly|happily|surely|fully|completely|peacefully|voluntarily|all|also"
+    "|again|just|now|still|then|therefore|only|ever|indeed|both))?",
+    # objects
+    "UNITS": "units?|army|armies|fleets?|forces|troops|pieces?",
+    "GROUND": r"(?:(?:supply |home )?cent(?:er|re)s?|SCs?|dots?|provinces?|territor(?:y|ies)|lands?|homeland|home|borders?"
+    r"|soil|waters|coasts?|positions?|units?|army|armies|fleets?|forces)",
+    "OWN": r"(?:(?:all|both|each|every|any|either|{NUMBER}|a|an|another|some|several|more|at least|of|my|our|the|these|those"
+    r"|own|other|current|present|existing|remaining|extra|excess|surplus|home|new) )*",
+    "NUMBER": r"one|two|three|four|five|six|seven|eight|\d{1,2}",
+    "NOBODY": "anyone|anybody|others|(?:my |our )?(?:neighbou?rs?|allies|ally|friends?)",
+    "SUBJECT": r"I|we|my {UNITS}(?: (?:in|at) {PLACE})?|(?:A|F|army|fleet) {PLACE}",
+    # keeping out
+    "PEOPLES": r"{POWER}(?:'s?)?|\w+ian|\w+ish|german|french",
+    "WHOSE": "(?:(?:any|either|all|both|one|each|of|in|the|your|their|his|her|its|own|a|an|single|{PEOPLES}) )*",
+    "SOMEWHERE": r"{WHOSE}(?:{PLACE}|{GROUND}\b)",
+    "SOMEBODY": r"{WHOSE}(?:{PLACE}|{GROUND}\b|{POWER}(?!'s)|you\b(?!r)|{NOBODY}\b)",
+    "MOVING": r"(?:go|going|mov(?:e|ing)|march(?:ing)?|sail(?:ing)?|step(?:ping)?|advanc(?:e|ing)|cross(?:ing)?"
+    r"|push(?:ing)?)(?: {OWN}(?:{UNITS}|A|F)(?: (?:(?:in|from|at) )?{PLACE})?)?"
+    r" (?:into|in to|to|onto|on|in|through|towards?|against|near|across|past)",
+    # holding
+    "ARMY": r"{OWN}{UNITS}\b|{OWN}positions?\b(?! (?:on|that|as|regarding|about))|everything\b|all(?={STOP})",
+    "THERE": r"(?:put|still|here|there|home|as (?:I am|we are)|where (?:I am|(?:we|they) are))(?={STOP}| {TIME})"
+    r"|(?:in|at|on|within|inside|behind) {OWN}(?:place|positions?|home|borders?|territory|cent(?:er|re)s|provinces"
+    r"|{PLACE})",
+    "UNIT": r"(?:(?:A|F|army|fleet) (?:(?:in|at) )?)?{PLACE}"
+    r"(?! (?:accountable|responsible|to (?:its|their|your|his|her|ransom)|in (?:esteem|contempt)))",
+    "WHEN": r"{TIME}|(?:for now|as agreed|again)\b",
+    # supporting
+    "THEIRS": r"(?:your|the|my|our|his|her|their|{PEOPLES})",
+    "ITS_UNIT": r"(?:{THEIRS} )*(?:own )?(?:(?:A|F|army|fleet|unit) (?:(?:in|at|of|from) )?)?{PLACE}(?!'s)",
+    "ITS_MOVES": r"{THEIRS} (?:\w+ )?(?:{UNITS}|(?:move|moves|attack|attacks|advance|hold))\b",
+    "NEAR": r" (?:in|into|to|at|from|on|onto|with|for|by) (?:[\w']+ ){0,4}?{PLACE}",
+}
+# What follows the subject, in the order in which the patterns are tried; "what" is the object.
+_NEVER = "(?:{NOT}|{NOT_BEING}){ADVERB} "
+_DOING = "(?:{WILL}|{BEING}){ADVERB} "
+_MAYBE = "(?:{WILL}|{BEING})?{ADVERB} "
+_ANNOUNCED: list[tuple[Kind, str]] = [
+    ("not enter", _NEVER + "(?:enter|attack|invade|touch)(?:ing)?(?P<what> {SOMEBODY}.*)"),
+    ("not enter", _NEVER + "(?:enter|attack|invade)(?:ing)?(?P<what>(?={STOP}).*)"),
+    ("not enter", _NEVER + "(?:take|taking|cross(?:ing)?)(?P<what> {SOMEWHERE}.*)"),
+    ("not enter", _NEVER + "{MOVING}(?P<what> {SOMEBODY}.*)"),
+    (
+        "not enter",
+        "{WILL}{ADVERB} (?:stay|keep|remain) (?:well |far )?(?:out of|away from|off|clear of)(?P<what> {SOMEBODY}.*)",
+    ),
+    ("hold", _DOING + "hold(?:ing)?(?P<what>(?:{STOP}| against {PLACE}| (?:{ARMY}|{THERE}|{UNIT}|{WHEN})).*)"),
+    ("hold", _DOING + "(?:stay|remain|stand)(?:ing)?(?P<what> (?:{THERE}).*)"),
+    ("hold", _NEVER + "mov(?:e|ing)(?P<what>(?:{STOP}| (?:{ARMY}|from {PLACE}|(?:A|F) {PLACE}|{WHEN})).*)"),
+    ("hold", " hold(?P<what>(?:{STOP}| (?:{ARMY}|{THERE}|{WHEN})).*)"),
+    ("hold", r" hold(?P<what> {UNIT}(?:\s*[.!]?\s*$| {TIME}).*)"),  # "I hold Paris and Brest" is about ownership
+    (
+        "disband",
+        _MAYBE + r"disband(?:ing)?(?P<what>(?:{STOP}| (?:completely|fully|entirely|altogether|further|voluntarily|{TIME}"
+        r"|{SEASON})\b| {OWN}{UNITS}\b| (?:everything|all|both|{OWN}{NUMBER})(?={STOP}| {TIME})"
+        r"| {OWN}(?:(?:A|F|army|fleet) )?{PLACE}).*)",
+    ),
+    (
+        "disband",
+        _MAYBE + r"(?:demilitari[sz](?:e|ing)|disarm(?:ing)?)(?P<what>(?:{STOP}| (?:completely|fully|entirely|altogether"
+        r"|further|voluntarily|{TIME}|{SEASON})\b| {OWN}{UNITS}\b"
+        r"| (?:everything|all|both|{OWN}{NUMBER})(?={STOP}| {TIME})).*)",
+    ),
+    (
+        "support",
+        _DOING + "support(?:ing)?(?P<what> (?:{ITS_UNIT}|{ITS_MOVES}|(?:you|{POWER})(?={STOP}|{NEAR}| {TIME})).*)",
+    ),
+    ("support", "{ADVERB} support(?P<what> (?:{ITS_UNIT}|{ITS_MOVES}(?=.*{PLACE})|(?:you|{POWER}){NEAR}).*)"),
+]
 
-# Objects
-_UNITS = r"(?:units?|army|armies|fleets?|forces|troops|pieces?)"
-_GROUND = (
-    r"(?:(?:supply\s+|home\s+)?cent(?:er|re)s?|SCs?|dots?|provinces?|territor(?:y|ies)|lands?|homeland|home|borders?|soil"
-    r"|waters|coasts?|positions?|units?|army|armies|fleets?|forces)"
-)
-_OWN = (
-    r"(?:(?:all|both|each|every|any|either|one|two|three|four|five|six|seven|eight|\d{1,2}|a|an|another|some|several|more"
-    r"|at\s+least|of|my|our|the|these|those|own|other|current|present|existing|remaining|extra|excess|surplus|home|new)\s+)*"
-)
-_NOBODY = r"(?:anyone|anybody|others|(?:my\s+|our\s+)?(?:neighbou?rs?|allies|ally|friends?))"
+
+def _regex(text: str, **names: str) -> re.Pattern[str]:
+    """A pattern of parts."""
+
+    def filled(part: str) -> str:
+        return re.sub(r"\{([A-Z_]+)\}", lambda found: names.get(found[1]) or f"(?:{filled(_PARTS[found[1]])})", part)
+
+    return re.compile(filled(text.replace(" ", r"\s+")), re.I)
+
+
+for _name in list(_PARTS):
+    _PARTS[_name] = _PARTS[_name].replace(" ", r"\s+")
 
 # Marks of clauses that are not the sender's own announcement
 _DISOWNED_BEFORE = re.compile(
@@ -95,7 +151,7 @@ _DISOWNED_BEHIND = re.compile(
     r"|would(?:\s+only)?\s+be\s+(?:a\s+|an\s+)?(?:foolish|folly|mad|madness|mistake|error|suicide|stupid|wrong))\b",
     re.I,
 )
-_VOWED = re.compile(_VOW, re.I)
+_VOWED = _regex("{VOW}")
 _SHARED = re.compile(r"\b(?:together|jointly|each\s+other|one\s+another)\b", re.I)
 
 # Conditions, alternatives and other times
@@ -147,7 +203,10 @@ class SentenceParser:
         powers = "|".join(re.escape(power) for power in board.powers)
         self._name = re.compile(rf"\b(?:{'|'.join(long) or '(?!)'})\b", re.I)
         place = rf"(?:\b(?:{'|'.join([*long, f'(?-i:{codes})'])})\b(?:/[NSEW]C\b)?)"
-        self._patterns = _patterns(place, rf"\b(?:{powers})\b")
+        self._patterns = [
+            (kind, _regex("{START}(?P<subject>{SUBJECT})" + text, PLACE=place, POWER=rf"\b(?:{powers})\b"))
+            for kind, text in _ANNOUNCED
+        ]
         # Cached: players repeat themselves, and the patterns are slow.
         self._in_sentence = lru_cache(REMEMBERED)(self._read)
         self.places, self.powers = (lru_cache(REMEMBERED)(find) for find in (self._places, self._powers))
@@ -165,7 +224,8 @@ class SentenceParser:
     def find(self, text: str) -> Iterator[Announcement]:
         """The announcements of a message, at most one per sentence."""
         plain = text.replace("\u2019", "'").replace("\u2018", "'")
-        plain = _ABBREVIATED.sub(lambda match: match.group().replace(".", " "), _QUOTED.sub(_blank, plain))
+        plain = _QUOTED.sub(lambda match: "\u25a1" * len(match.group()), plain)
+        plain = _ABBREVIATED.sub(lambda match: match.group().replace(".", " "), plain)
         for match in _SENTENCE.finditer(plain):
             if not match.group().rstrip().endswith("?"):
                 found = self._in_sentence(match.group())
@@ -187,101 +247,12 @@ class SentenceParser:
         return None
 
 
-def _patterns(place: str, power: str) -> list[tuple[Kind, re.Pattern[str]]]:
-    """The patterns, in the order in which they are tried; `place` and `power` are patterns for names."""
-    subject = rf"(?P<subject>I|we|my\s+{_UNITS}(?:\s+(?:in|at)\s+{place})?|(?:A|F|army|fleet)\s+{place})"
-    texts: list[tuple[Kind, str]] = [
-        *(("not enter", subject + text) for text in _keeping_out(place, power)),
-        *(("hold", subject + text) for text in _holding(place)),
-        *(("disband", subject + text) for text in _disbanding(place)),
-        *(("support", subject + text) for text in _supporting(place, power)),
-    ]
-    return [(kind, re.compile(_START + text, re.I)) for kind, text in texts]
-
-
-def _keeping_out(place: str, power: str) -> list[str]:
-    whose = (
-        rf"(?:(?:any|either|all|both|one|each|of|in|the|your|their|his|her|its|own|a|an|single|{power}(?:'s?)?|\w+ian|\w+ish"
-        r"|german|french)\s+)*"
-    )
-    somewhere = rf"{whose}(?:{place}|{_GROUND}\b)"
-    somebody = rf"{whose}(?:{place}|{_GROUND}\b|{power}(?!'s)|you\b(?!r)|{_NOBODY}\b)"
-    units = rf"(?:\s+{_OWN}(?:{_UNITS}|A|F)(?:\s+(?:(?:in|from|at)\s+)?{place})?)?"
-    into = r"(?:into|in\s+to|to|onto|on|in|through|towards?|against|near|across|past)"
-    verbs = (
-        rf"(?:enter|attack|invade|touch)(?:ing)?(?P<what>\s+{somebody}.*)",
-        rf"(?:enter|attack|invade)(?:ing)?(?P<what>(?={_STOP}).*)",
-        rf"(?:take|taking|cross(?:ing)?)(?P<what>\s+{somewhere}.*)",
-        rf"(?:go|going|mov(?:e|ing)|march(?:ing)?|sail(?:ing)?|step(?:ping)?|advanc(?:e|ing)|cross(?:ing)?|push(?:ing)?)"
-        rf"{units}\s+{into}(?P<what>\s+{somebody}.*)",
-    )
-    away = rf"{_ADVERB}\s+(?:stay|keep|remain)\s+(?:well\s+|far\s+)?(?:out\s+of|away\s+from|off|clear\s+of)"
-    return [
-        *(rf"(?:{_NOT}|{_NOT_BEING}){_ADVERB}\s+{verb}" for verb in verbs),
-        rf"{_WILL}{away}(?P<what>\s+{somebody}.*)",
-    ]
-
-
-def _holding(place: str) -> list[str]:
-    units = rf"{_OWN}{_UNITS}\b|{_OWN}positions?\b(?!\s+(?:on|that|as|regarding|about))|everything\b|all(?={_STOP})"
-    there = (
-        rf"(?:put|still|here|there|home|as\s+(?:I\s+am|we\s+are)|where\s+(?:I\s+am|(?:we|they)\s+are))(?={_STOP}|\s+{_TIME})"
-        rf"|(?:in|at|on|within|inside|behind)\s+{_OWN}(?:place|positions?|home|borders?|territory|cent(?:er|re)s|provinces"
-        rf"|{place})"
-    )
-    blame = r"(?!\s+(?:accountable|responsible|to\s+(?:its|their|your|his|her|ransom)|in\s+(?:esteem|contempt)))"
-    unit = rf"(?:(?:A|F|army|fleet)\s+(?:(?:in|at)\s+)?)?{place}{blame}"
-    when = rf"{_TIME}|(?:for\s+now|as\s+agreed|again)\b"
-    hold = rf"hold(?:ing)?(?P<what>(?:{_STOP}|\s+against\s+{place}|\s+(?:{units}|{there}|{unit}|{when})).*)"
-    stay = rf"(?:stay|remain|stand)(?:ing)?(?P<what>\s+(?:{there}).*)"
-    unmoved = rf"mov(?:e|ing)(?P<what>(?:{_STOP}|\s+(?:{units}|from\s+{place}|(?:A|F)\s+{place}|{when})).*)"
-    last = rf"hold(?P<what>\s+{unit}(?:\s*[.!]?\s*$|\s+{_TIME}).*)"  # "I hold Paris and Brest" is about ownership
-    return [
-        rf"(?:{_WILL}|{_BEING}){_ADVERB}\s+(?:{hold})",
-        rf"(?:{_WILL}|{_BEING}){_ADVERB}\s+(?:{stay})",
-        rf"(?:{_NOT}|{_NOT_BEING}){_ADVERB}\s+{unmoved}",
-        rf"\s+hold(?P<what>(?:{_STOP}|\s+(?:{units}|{there}|{when})).*)",
-        rf"\s+{last}",
-    ]
-
-
-def _disbanding(place: str) -> list[str]:
-    how = rf"{_STOP}|\s+(?:completely|fully|entirely|altogether|further|voluntarily|{_TIME}|{_SEASON})\b"
-    alone = rf"\s+(?:everything|all|both|{_OWN}(?:one|two|three|four|five|six|seven|eight|\d{{1,2}}))"
-    units = rf"\s+{_OWN}{_UNITS}\b|{alone}(?={_STOP}|\s+{_TIME})"
-    whose = rf"\s+{_OWN}(?:(?:A|F|army|fleet)\s+)?{place}"
-    will = rf"(?:{_WILL}|{_BEING})?{_ADVERB}\s+"
-    return [
-        rf"{will}disband(?:ing)?(?P<what>(?:{how}|{units}|{whose}).*)",
-        rf"{will}(?:demilitari[sz](?:e|ing)|disarm(?:ing)?)(?P<what>(?:{how}|{units}).*)",
-    ]
-
-
-def _supporting(place: str, power: str) -> list[str]:
-    whose = rf"(?:your|the|my|our|his|her|their|{power}(?:'s?)?|\w+ian|\w+ish|german|french)"
-    moves = r"(?:move|moves|attack|attacks|advance|hold)"
-    unit = rf"(?:{whose}\s+)*(?:own\s+)?(?:(?:A|F|army|fleet|unit)\s+(?:(?:in|at|of|from)\s+)?)?{place}(?!'s)"
-    theirs = rf"{whose}\s+(?:\w+\s+)?(?:{_UNITS}|{moves})\b"
-    where = rf"\s+(?:in|into|to|at|from|on|onto|with|for|by)\s+(?:[\w']+\s+){{0,4}}?{place}"
-    them = rf"(?:you|{power})(?={_STOP}|{where}|\s+{_TIME})"
-    far = rf"(?:you|{power}){where}"
-    return [
-        rf"(?:{_WILL}|{_BEING}){_ADVERB}\s+support(?:ing)?(?P<what>\s+(?:{unit}|{theirs}|{them}).*)",
-        rf"{_ADVERB}\s+support(?P<what>\s+(?:{unit}|{theirs}(?=.*{place})|{far}).*)",
-    ]
-
-
 def _is_disowned(found: re.Match[str]) -> bool:
     """Whether the rest of the sentence marks it as reported speech, not serious, or a joint action."""
     before = _VOWED.sub(" ", found.string[: found.start("subject")])
     behind = found["what"]
     is_shared = found["subject"].casefold() == "we" and _SHARED.search(found.string) is not None
     return is_shared or bool(_DISOWNED_BEFORE.search(before) or _DISOWNED_BEHIND.search(behind))
-
-
-def _blank(match: re.Match[str]) -> str:
-    """A placeholder of the same length."""
-    return "\u25a1" * len(match.group())
 
 
 def _folded(name: str) -> str:
