@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import Segment
 
 from modal_env.interruptions import CODE, ended_soon
 from modal_env.progress import Report
@@ -18,9 +20,25 @@ from modal_env.progress import Report
 WIDE = 124  # width of what is written to a file or a pipe, in characters
 
 
+def plain(text: str) -> str:
+    """A text of others without control characters (terminal escapes) and marks that change its direction."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign in "\n\t" or unicodedata.category(sign)[0] != "C" else "\ufffd" for sign in text)
+
+
+class PlainConsole(Console):
+    """A console on which all text is `plain`."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments to print."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
 def plain_console(stderr: bool = False, width: int | None = None) -> Console:
     """A console that shows text as it is: by default rich interprets brackets as markup, and :names: as emoji."""
-    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+    return PlainConsole(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
 def print_error(error: object) -> None:

@@ -20,11 +20,13 @@ def replaced(path: Path) -> Iterator[Path]:
     gets the default permissions. For a symbolic link, its target is replaced.
 
     Raises:
-        OSError, ValueError: the block raised it, or the draft cannot be made or cannot replace the file.
+        OSError, ValueError: the block raised it, or the draft cannot be made or cannot replace the file, such as on a
+            full disk. An OSError names the file.
     """
     target = Path(os.path.realpath(path))
-    folder = tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".draft", dir=target.parent)
+    folder = ""
     try:
+        folder = tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".draft", dir=target.parent)
         draft = Path(folder, f"{target.name[:40]}.draft")
         yield draft
         with draft.open("r+b") as file:
@@ -32,5 +34,7 @@ def replaced(path: Path) -> Iterator[Path]:
         with contextlib.suppress(FileNotFoundError):
             draft.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(draft, target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,19 +1,19 @@
 """A person at the terminal: the position as tables, orders and messages as lines. Works over ssh.
 
-Messages of other players are printed without control characters and direction marks, so that they cannot move the
-cursor, change colors, or reorder text.
+Messages of other players are printed without control characters and direction marks (`modal_env.console.plain`), so
+that they cannot move the cursor, change colors, or reorder text.
 """
 
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modal_env.console import plain_console
 from welfare_env.board.order_text import order_parts, unit_of
 from welfare_env.errors import OrderError, PressError, WelfareEnvError
 from welfare_env.game.game import Game
@@ -50,7 +50,7 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
         QuitError: the person quits, by that word or Ctrl-D.
         NoPersonError: the input has ended.
     """
-    screen = console or Console(stderr=False, highlight=False)
+    screen = console or plain_console()
     if view.asked == MESSAGES:
         return Letters(view, screen).collected(_lines(read or _typed))
     show_position(view, screen)
@@ -92,7 +92,7 @@ class OrderSheet:
                 try:
                     self.add(line)
                 except (OrderError, PressError) as error:
-                    self.screen.print(Text(plain(str(error)), style="red"))
+                    self.screen.print(Text(str(error), style="red"))
         raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
 
     def introduce(self) -> None:
@@ -135,7 +135,7 @@ class Letters(OrderSheet):
         recipient = GLOBAL if name == "ALL" else name
         check_message(view.board, view.rules, view.power, recipient, text, view.message_round)
         self.given = [*(other for other in self.given if other[0] != recipient), (recipient, text)]
-        self.screen.print(Text(f"to {recipient}: {plain(text)}  (until done)"))
+        self.screen.print(Text(f"to {recipient}: {text}  (until done)"))
 
 
 def _place(order: str) -> str:
@@ -170,12 +170,7 @@ def show_messages(view: View, screen: Console) -> None:
     """The messages of this phase that the player can see."""
     for message in view.messages:
         head = f"[{message.round}] {message.sender} to {message.recipient}: "
-        screen.print(Text(head, style="bold") + Text(plain(message.text)))
-
-
-def plain(text: str) -> str:
-    """A text without control characters (terminal escapes) and marks that change its direction."""
-    return "".join(sign if sign == "\n" or unicodedata.category(sign)[0] != "C" else "\ufffd" for sign in text)
+        screen.print(Text(head, style="bold") + Text(message.text))
 
 
 def _typed() -> str:

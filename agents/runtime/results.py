@@ -11,12 +11,12 @@ from functools import singledispatch
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from agents.runtime.table_files import Row, frame
 from agents.runtime.tables import fitted
+from modal_env.console import PlainConsole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def as_text(tables: Sequence[Table]) -> str:
 
 def _as_text(table: Table) -> str:
     file = StringIO()
-    console = Console(file=file, width=WIDTH, no_color=True)
+    console = PlainConsole(file=file, width=WIDTH, no_color=True)
     title, caption = str(table.title or ""), str(table.caption or "")
     for part in (Text(title), fitted(table), Text(caption)):
         if part:

@@ -36,6 +36,7 @@ from evaluation.report.replays import write_replay
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from evaluation.tables.game_tables import stored_table
 from evaluation.tables.message_tables import ConditionMessages, talk_tables, talks
+from modal_env.console import plain
 from welfare_env import import_game
 from welfare_env.game.record import save_record
 from welfare_env.imports.foreign import ImportedGame
@@ -183,7 +184,7 @@ def transcript(
         lines = as_lines(found, name) if out is not None and out.suffix.lower() == ".jsonl" else as_text(found)
         written = "".join(f"{line}\n" for line in lines)
         if out is None:
-            sys.stdout.write(written)
+            sys.stdout.write(plain(written))
         else:
             _write(out, written)
             print(out)
@@ -242,9 +243,9 @@ def import_command(
         counted = f"{len(phases)} phase{'s' * (len(phases) != 1)}"
         print(f"{found.program}: {found.game.board.name} map, standard rules, {played}, {counted}")
         for power, player in found.players.items():
-            print(f"{power}: {player}")
+            print(plain(f"{power}: {player}"))
         for note in (*found.notes, *([f"outcome according to the file: {found.outcome}"] if found.outcome else [])):
-            print(f"note: {note}")
+            print(plain(f"note: {note}"))
         print(target)
 
 

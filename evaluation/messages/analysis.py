@@ -46,6 +46,10 @@ class MessageAnalysis(Result):
         """Fraction of messages to GLOBAL; nan without messages."""
         return self.public / self.messages if self.messages else math.nan
 
+    def promises_of(self, kind: Kind | None = None, sender: str | None = None) -> list[Promise]:
+        """The promises, optionally only of one kind or sender."""
+        return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
+
     def kept(self, kind: Kind | None = None, sender: str | None = None) -> int:
         """Number of kept promises, optionally only of one kind or sender."""
         return sum(promise.is_kept is True for promise in self.promises_of(kind, sender))
@@ -59,41 +63,28 @@ class MessageAnalysis(Result):
         kept, broken = self.kept(kind, sender), self.broken(kind, sender)
         return kept / (kept + broken) if kept + broken else math.nan
 
-    def promises_of(self, kind: Kind | None = None, sender: str | None = None) -> list[Promise]:
-        """The promises, optionally only of one kind or sender."""
-        return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
-
     def rows(self, players: str = "", rules: str = "", game: str = "") -> list[Row]:
         """One row per sender; the table "messages" of docs/results.md.
 
         Args:
             players, rules, game: values of the columns that describe the game, for tables of several games.
         """
-        named: Row = {"players": players, "rules": rules, "game": game}
-        of_game: Row = {
-            "game_public_share": self.public_share,
-        }
-        return [
-            named
-            | {"sender": sender, "messages": sum(sent.values()), "public_messages": sent.get(GLOBAL, 0)}
-            | self._promises(sender)
-            | of_game
-            for sender, sent in self.matrix.items()
-        ]
-
-    def _promises(self, sender: str) -> Row:
-        counts: Row = {}
-        for kind in KINDS:
-            name = kind.replace(" ", "_")
-            counts[f"promises_{name}"] = len(self.promises_of(kind, sender))
-            counts |= {f"kept_{name}": self.kept(kind, sender), f"broken_{name}": self.broken(kind, sender)}
-        return counts
+        rows: list[Row] = []
+        for sender, sent in self.matrix.items():
+            row: Row = {"players": players, "rules": rules, "game": game, "sender": sender}
+            row |= {"messages": sum(sent.values()), "public_messages": sent.get(GLOBAL, 0)}
+            for kind in KINDS:
+                name = kind.replace(" ", "_")
+                row[f"promises_{name}"] = len(self.promises_of(kind, sender))
+                row |= {f"kept_{name}": self.kept(kind, sender), f"broken_{name}": self.broken(kind, sender)}
+            rows.append(row | {"game_public_share": self.public_share})
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; nan becomes None."""
         return {
             "messages": self.messages,
-            "public_share": None if math.isnan(self.public_share) else self.public_share,
+            "public_share": self.public_share if self.messages else None,
             "matrix": self.matrix,
             "promises": {
                 kind: {"kept": self.kept(kind), "broken": self.broken(kind), "found": len(self.promises_of(kind))}
@@ -109,10 +100,9 @@ def analysis_table(analysis: MessageAnalysis) -> list[Table]:
     table = Table(title=f"{analysis.messages} messages", title_justify="left")
     for name in ("sender", "messages", "public", "promises", "kept", "broken"):
         table.add_column(name, justify="left" if name == "sender" else "right")
-    for row in analysis.rows():
-        sender = str(row["sender"])
-        judged = len(analysis.promises_of(sender=sender)), analysis.kept(sender=sender), analysis.broken(sender=sender)
-        table.add_row(Text(sender), str(row["messages"]), str(row["public_messages"]), *map(str, judged))
+    for sender, sent in analysis.matrix.items():
+        counts = (len(analysis.promises_of(None, sender)), analysis.kept(None, sender), analysis.broken(None, sender))
+        table.add_row(Text(sender), *map(str, (sum(sent.values()), sent.get(GLOBAL, 0), *counts)))
     return [table]
 
 
@@ -128,18 +118,15 @@ def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
         UnknownMapError, MapFormatError: an unknown or invalid map.
     """
     try:
-        sent = Counter(
-            (message["sender"], message["recipient"]) for phase in record["phases"] for message in phase["messages"]
-        )
+        sent = [(each["sender"], each["recipient"]) for phase in record["phases"] for each in phase["messages"]]
         matrix: dict[str, dict[str, int]] = {}
-        for (sender, recipient), number in sorted(sent.items()):
+        for (sender, recipient), number in sorted(Counter(sent).items()):
             matrix.setdefault(sender, {})[recipient] = number
         board = board_of(record["map"] if map_name is None else map_name)
-        found = tuple(promises(record, board))
+        return MessageAnalysis(matrix, tuple(promises(record, board)))
     except WelfareEnvError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise RecordError(
             f"the record is damaged, or not a saved game: {type(error).__name__}: {error!s:.200}"
         ) from error
-    return MessageAnalysis(matrix, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,40 +48,31 @@ def conduct(record: Mapping[str, Any], taken: Iterable[tuple[str, str]]) -> dict
         taken: (thief, victim) for each stolen supply center.
     """
     phases, facts = record["phases"][:-1], record["welfare_env"]
-    powers = list(record["phases"][-1]["state"]["units"])
     thefts = list(taken)
     sent = Counter(message["sender"] for phase in phases for message in phase["messages"])
-    judged = _judged(record, sum(sent.values()))
+    judged: Counter[tuple[str, bool | None]] = Counter()
+    unknown = 0.0
+    try:
+        if sent:
+            judged.update((each.sender, each.is_kept) for each in promises(record, load_board(record["map"])))
+    except (UnknownMapError, MapFormatError):
+        unknown = math.nan
     found = {}
-    for power in powers:
+    for power in record["phases"][-1]["state"]["units"]:
         void = sum(len(phase["void"].get(power, ())) for phase in phases)
         void += facts.get("replies", {}).get(power, {}).get("refused_orders", 0)
-        kept, broken = judged[power, True], judged[power, False]
+        kept, broken = judged[power, True] + unknown, judged[power, False] + unknown
         models = facts.get("language_models", {}).get(power, ())
         found[power] = Conduct(
-            sum(thief == power for thief, _ in thefts),
-            sum(victim == power for _, victim in thefts),
-            void + sum(len(phase["orders"].get(power, ())) for phase in phases),
-            void,
-            sent[power],
-            kept + broken + judged[power, None],
-            kept,
-            broken,
-            sum(model["input_tokens"] + model["output_tokens"] for model in models),
-            float(sum(math.nan if model["dollars"] is None else model["dollars"] for model in models)),
+            centers_taken=sum(thief == power for thief, _ in thefts),
+            centers_lost=sum(victim == power for _, victim in thefts),
+            orders=void + sum(len(phase["orders"].get(power, ())) for phase in phases),
+            illegal_orders=void,
+            messages=sent[power],
+            promises=kept + broken + judged[power, None],
+            kept_promises=kept,
+            broken_promises=broken,
+            tokens=sum(model["input_tokens"] + model["output_tokens"] for model in models),
+            dollars=float(sum(math.nan if model["dollars"] is None else model["dollars"] for model in models)),
         )
     return found
-
-
-def _judged(record: Mapping[str, Any], messages: int) -> Mapping[tuple[str, bool | None], float]:
-    """(Sender, whether kept) -> number of promises; nan if the map is unknown."""
-    counts: dict[tuple[str, bool | None], float] = defaultdict(float)
-    if not messages:
-        return counts
-    try:
-        board = load_board(record["map"])
-    except (UnknownMapError, MapFormatError):
-        return defaultdict(lambda: math.nan)
-    for promise in promises(record, board):
-        counts[promise.sender, promise.is_kept] += 1
-    return counts

@@ -8,7 +8,7 @@ times ("next year") are found but not judged. Check the sentences (`Promise.sent
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,11 +20,8 @@ from welfare_env.game.press import GLOBAL
 
 __all__ = ["KINDS", "Kind", "Promise", "promises"]
 
-_NUMBERS = {
-    **{"a": 1, "an": 1, "one": 1, "another": 1, "both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6},
-    **{"seven": 7, "eight": 8},
-}
-_YOU = re.compile(r"\b(?:you|your|yours)\b", re.I)
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "another": 1, "both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_NUMBERS |= {"seven": 7, "eight": 8}
 _SEASONS = {"S": "spring", "F": "fall", "W": "winter"}  # by the first letter of a phase
 
 
@@ -49,9 +46,7 @@ class Promise:
     is_kept: bool | None
 
 
-@lru_cache(maxsize=8)
-def _parser(board: Board) -> SentenceParser:
-    return SentenceParser(board)
+_parser = lru_cache(maxsize=8)(SentenceParser)
 
 
 def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
@@ -68,21 +63,17 @@ def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
     * disband: in the Winter of the same year, the sender disbands as many units as announced: "all", a number, or
       otherwise one. Only orders count, not forced removals. If the sender has no units left, "all" is kept.
     """
-    parser = _parser(board)
     phases = record["phases"]
     for index, phase in enumerate(phases[:-1]):
-        for message in phase["messages"]:
-            for said in parser.find(message["message"]):
-                case = _Case(phases[index:-1], message, said, parser)
-                yield Promise(
-                    phase["name"],
-                    message["round"],
-                    message["sender"],
-                    message["recipient"],
-                    said.kind,
-                    said.sentence,
-                    case.judge() if _is_due(said, phase["name"]) else None,
+        for sent in phase["messages"]:
+            sender, recipient = sent["sender"], sent["recipient"]
+            for said in _parser(board).find(sent["message"]):
+                is_kept = (
+                    _judged(said, phases[index:-1], sender, recipient, _parser(board))
+                    if _is_due(said, phase["name"])
+                    else None
                 )
+                yield Promise(phase["name"], sent["round"], sender, recipient, said.kind, said.sentence, is_kept)
 
 
 def _is_due(said: Announcement, phase: str) -> bool:
@@ -102,70 +93,48 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\d+|[a-z]+", text.casefold())
 
 
-class _Case:
-    """A promise, with its phase and all later phases."""
+def _judged(
+    said: Announcement, phases: Sequence[Mapping[str, Any]], sender: str, recipient: str, parser: SentenceParser
+) -> bool | None:
+    """Whether a promise of the first of these phases was kept; None if it cannot be judged."""
+    now = phases[0]
+    if said.kind == "disband":
+        return _disbanded(said.what, phases, sender)
+    if not now["name"].endswith("M"):
+        return None
+    units = {power: {province_of(unit) for unit in units} for power, units in now["state"]["units"].items()}
+    places, powers = parser.places(said.what), parser.powers(said.what) - {sender}
+    if re.search(r"\b(?:you|your|yours)\b", said.what, re.I) and recipient != GLOBAL:
+        powers |= {recipient}
+    moves, supports = _orders(now, sender, "-"), _orders(now, sender, "S")
+    if said.kind == "hold":
+        meant = units.get(sender, set()) & places if places else units.get(sender, set())
+        return not meant & {move.province for move in moves} if meant else None
+    if said.kind == "not enter":
+        standing = {
+            province_of(unit) for power in powers for unit in now["state"]["units"].get(power, ()) if unit[0] != "*"
+        }
+        closed = places | standing | {place for power in powers for place in now["state"]["centers"].get(power, ())}
+        return not closed & {province_of(move.dest) for move in moves} if closed else None
+    if not places and not powers:
+        return None
+    theirs = {place for power in powers for place in units.get(power, ())}
+    supported = {province_of(support.other) for support in supports}
+    return bool((supported | {province_of(support.dest) for support in supports}) & places or supported & theirs)
 
-    def __init__(
-        self, phases: list[Mapping[str, Any]], message: Mapping[str, Any], said: Announcement, parser: SentenceParser
-    ) -> None:
-        self.phases, self.kind, self.what = phases, said.kind, said.what
-        self.sender = message["sender"]
-        self.places = parser.places(self.what)
-        self.powers = parser.powers(self.what) - {self.sender}
-        if _YOU.search(self.what) and message["recipient"] != GLOBAL:
-            self.powers |= {message["recipient"]}
 
-    def judge(self) -> bool | None:
-        """Whether the promise was kept; None if it cannot be judged."""
-        if self.kind == "disband":
-            return self._disbanded()
-        if not self.phases[0]["name"].endswith("M"):
-            return None
-        return {"hold": self._held, "not enter": self._kept_out, "support": self._supported}[self.kind]()
+def _orders(phase: Mapping[str, Any], power: str, command: str) -> list[OrderParts]:
+    orders = map(order_parts, phase["orders"].get(power, ()))
+    return [parts for parts in orders if parts and parts.command == command]
 
-    def _orders(self, phase: Mapping[str, Any], command: str) -> list[OrderParts]:
-        orders = map(order_parts, phase["orders"].get(self.sender, ()))
-        return [parts for parts in orders if parts and parts.command == command]
 
-    def _held(self) -> bool | None:
-        standing = {province_of(unit) for unit in self.phases[0]["state"]["units"].get(self.sender, ())}
-        meant = standing & self.places if self.places else standing
-        if not meant:
-            return None
-        return not meant & {move.province for move in self._orders(self.phases[0], "-")}
-
-    def _kept_out(self) -> bool | None:
-        closed = self.places | {place for power in self.powers for place in self._held_by(power)}
-        if not closed:
-            return None
-        entered = {province_of(move.dest) for move in self._orders(self.phases[0], "-")}
-        return not entered & closed
-
-    def _supported(self) -> bool | None:
-        if not self.places and not self.powers:
-            return None
-        units = self.phases[0]["state"]["units"]
-        theirs = {province_of(unit) for power in self.powers for unit in units.get(power, ())}
-        supports = self._orders(self.phases[0], "S")
-        supported = {province_of(support.other) for support in supports}
-        named = supported | {province_of(support.dest) for support in supports}
-        return bool(named & self.places or supported & theirs)
-
-    def _disbanded(self) -> bool | None:
-        name = f"W{self.phases[0]['name'][1:5]}A"
-        winter = next((phase for phase in self.phases if phase["name"] == name), None)
-        if winter is None:
-            return None
-        standing = len(winter["state"]["units"].get(self.sender, ()))
-        number = standing if re.search(r"\b(?:all|everything|entire|completely)\b", self.what, re.I) else self._number()
-        return len(self._orders(winter, "D")) >= number
-
-    def _number(self) -> int:
-        numbers = [int(word) if word.isdecimal() else _NUMBERS.get(word, 0) for word in _words(self.what)[:3]]
-        return next((number for number in numbers if 0 < number < 100), 1)
-
-    def _held_by(self, power: str) -> set[str]:
-        """Provinces in which a power has a unit or a center at the start of the phase."""
-        state = self.phases[0]["state"]
-        units = {province_of(unit) for unit in state["units"].get(power, ()) if unit[0] != "*"}
-        return units | set(state["centers"].get(power, ()))
+def _disbanded(what: str, phases: Sequence[Mapping[str, Any]], sender: str) -> bool | None:
+    """Whether the sender disbands as many units as announced in the Winter of this year."""
+    winter = next((phase for phase in phases if phase["name"] == f"W{phases[0]['name'][1:5]}A"), None)
+    if winter is None:
+        return None
+    numbers = (int(word) if word.isdecimal() else _NUMBERS.get(word, 0) for word in _words(what)[:3])
+    number = next((number for number in numbers if 0 < number < 100), 1)
+    if re.search(r"\b(?:all|everything|entire|completely)\b", what, re.I):
+        number = len(winter["state"]["units"].get(sender, ()))
+    return len(_orders(winter, sender, "D")) >= number

@@ -37,11 +37,11 @@ _PARTS = {
     "TIME": r"(?:(?:for|in|by|until|from|during|throughout) )?(?:(?:this|(?:the )?next|the|every|each) {SPAN}|now|today"
     r"|then)\b",
     "SEASON": r"in (?:the )?(?:(?:spring|fall|autumn|winter)(?: of)?(?: \d{4})?|\d{4})",
-    "VOW": "(?:I (?:can |do |hereby |solemnly |will )?(?:promise|assure|swear|pledge|confirm|guarantee|repeat|vow|declare"
-    "|announce|tell)(?: (?:to )?(?:you|all|everyone|everybody))*(?: (?:again|now))?|you have my word|I give you my word"
-    "|(?:rest|be) assured|know|as (?:I )?(?:said|promised|agreed|discussed)(?: before)?)(?: that)?",
-    "LEAD": r"(?:(?:{VOW}|{SEASON}|{TIME}|yes|yeah|ok|okay|sure|agreed|well|indeed|of course|in turn|in return|again|also"
-    r"|therefore|meanwhile|please|(?:as|in) an? (?:sign|token|gesture|show) of (?:good )?\w+)\s*[,:]? )*",
+    "VOW": "(?:I (?:can |do |hereby |solemnly |will )?(?:promise|assure|swear|pledge|confirm|guarantee|repeat|vow"
+    "|declare|announce|tell)(?: (?:to )?(?:you|all|everyone|everybody))*(?: (?:again|now))?|you have my word"
+    "|I give you my word|(?:rest|be) assured|know|as (?:I )?(?:said|promised|agreed|discussed)(?: before)?)(?: that)?",
+    "LEAD": r"(?:(?:{VOW}|{SEASON}|{TIME}|yes|yeah|ok|okay|sure|agreed|well|indeed|of course|in turn|in return|again"
+    r"|also|therefore|meanwhile|please|(?:as|in) an? (?:sign|token|gesture|show) of (?:good )?\w+)\s*[,:]? )*",
     "START": r"(?:^|[,:()]\s*|\s[-\u2013\u2014]+ |\u2014|\b(?:and|but|so) )[\s*\u2022-]*{LEAD}",
     "END": r"\s*(?:$|[.!,:()\u2013\u2014]|\s-+\s)",
     "STOP": r"{END}| (?:and|but|while|so|or|if|unless|until|when|because|since|provided|as (?:long|promised|agreed))\b",
@@ -53,14 +53,14 @@ _PARTS = {
     "|have no (?:plans?|intentions?) (?:to|of))|'ll (?:not|never)|'(?:m|re) not going to"
     "|'ve no (?:plans?|intentions?) (?:to|of))",
     "NOT_BEING": "(?: (?:am|are) not| aren't|'m not|'re not| (?:will not|won't) be)",
-    "ADVERB": "(?: (?:simply|certainly|definitely|gladly|happily|surely|fully|completely|peacefully|voluntarily|all|also"
-    "|again|just|now|still|then|therefore|only|ever|indeed|both))?",
+    "ADVERB": "(?: (?:simply|certainly|definitely|gladly|happily|surely|fully|completely|peacefully|voluntarily|all"
+    "|also|again|just|now|still|then|therefore|only|ever|indeed|both))?",
     # objects
     "UNITS": "units?|army|armies|fleets?|forces|troops|pieces?",
-    "GROUND": r"(?:(?:supply |home )?cent(?:er|re)s?|SCs?|dots?|provinces?|territor(?:y|ies)|lands?|homeland|home|borders?"
-    r"|soil|waters|coasts?|positions?|units?|army|armies|fleets?|forces)",
-    "OWN": r"(?:(?:all|both|each|every|any|either|{NUMBER}|a|an|another|some|several|more|at least|of|my|our|the|these|those"
-    r"|own|other|current|present|existing|remaining|extra|excess|surplus|home|new) )*",
+    "GROUND": r"(?:(?:supply |home )?cent(?:er|re)s?|SCs?|dots?|provinces?|territor(?:y|ies)|lands?|homeland|home"
+    r"|borders?|soil|waters|coasts?|positions?|units?|army|armies|fleets?|forces)",
+    "OWN": r"(?:(?:all|both|each|every|any|either|{NUMBER}|a|an|another|some|several|more|at least|of|my|our|the|these"
+    r"|those|own|other|current|present|existing|remaining|extra|excess|surplus|home|new) )*",
     "NUMBER": r"one|two|three|four|five|six|seven|eight|\d{1,2}",
     "NOBODY": "anyone|anybody|others|(?:my |our )?(?:neighbou?rs?|allies|ally|friends?)",
     "SUBJECT": r"I|we|my {UNITS}(?: (?:in|at) {PLACE})?|(?:A|F|army|fleet) {PLACE}",
@@ -80,6 +80,9 @@ _PARTS = {
     "UNIT": r"(?:(?:A|F|army|fleet) (?:(?:in|at) )?)?{PLACE}"
     r"(?! (?:accountable|responsible|to (?:its|their|your|his|her|ransom)|in (?:esteem|contempt)))",
     "WHEN": r"{TIME}|(?:for now|as agreed|again)\b",
+    # disbanding
+    "ALL": r"{STOP}| (?:completely|fully|entirely|altogether|further|voluntarily|{TIME}|{SEASON})\b| {OWN}{UNITS}\b"
+    r"| (?:everything|all|both|{OWN}{NUMBER})(?={STOP}| {TIME})",
     # supporting
     "THEIRS": r"(?:your|the|my|our|his|her|their|{PEOPLES})",
     "ITS_UNIT": r"(?:{THEIRS} )*(?:own )?(?:(?:A|F|army|fleet|unit) (?:(?:in|at|of|from) )?)?{PLACE}(?!'s)",
@@ -104,18 +107,8 @@ _ANNOUNCED: list[tuple[Kind, str]] = [
     ("hold", _NEVER + "mov(?:e|ing)(?P<what>(?:{STOP}| (?:{ARMY}|from {PLACE}|(?:A|F) {PLACE}|{WHEN})).*)"),
     ("hold", " hold(?P<what>(?:{STOP}| (?:{ARMY}|{THERE}|{WHEN})).*)"),
     ("hold", r" hold(?P<what> {UNIT}(?:\s*[.!]?\s*$| {TIME}).*)"),  # "I hold Paris and Brest" is about ownership
-    (
-        "disband",
-        _MAYBE + r"disband(?:ing)?(?P<what>(?:{STOP}| (?:completely|fully|entirely|altogether|further|voluntarily|{TIME}"
-        r"|{SEASON})\b| {OWN}{UNITS}\b| (?:everything|all|both|{OWN}{NUMBER})(?={STOP}| {TIME})"
-        r"| {OWN}(?:(?:A|F|army|fleet) )?{PLACE}).*)",
-    ),
-    (
-        "disband",
-        _MAYBE + r"(?:demilitari[sz](?:e|ing)|disarm(?:ing)?)(?P<what>(?:{STOP}| (?:completely|fully|entirely|altogether"
-        r"|further|voluntarily|{TIME}|{SEASON})\b| {OWN}{UNITS}\b"
-        r"| (?:everything|all|both|{OWN}{NUMBER})(?={STOP}| {TIME})).*)",
-    ),
+    ("disband", _MAYBE + "disband(?:ing)?(?P<what>(?:{ALL}| {OWN}(?:(?:A|F|army|fleet) )?{PLACE}).*)"),
+    ("disband", _MAYBE + "(?:demilitari[sz](?:e|ing)|disarm(?:ing)?)(?P<what>{ALL}.*)"),
     (
         "support",
         _DOING + "support(?:ing)?(?P<what> (?:{ITS_UNIT}|{ITS_MOVES}|(?:you|{POWER})(?={STOP}|{NEAR}| {TIME})).*)",

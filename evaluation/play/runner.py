@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import closing, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from itertools import chain, repeat
 from threading import Event
@@ -20,7 +21,7 @@ from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import GameStopped, Models, Record, aplay_game, made, play_game, shared_models
 from evaluation.play.setting import Setting
 from evaluation.play.sources import VERSIONS
-from evaluation.play.store import DEFAULT_PATH, GameStore, specification_key
+from evaluation.play.store import DEFAULT_PATH, GameStore, StoreError, specification_key
 from evaluation.play.stored_games import StartLike, read_start
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env import Rules
@@ -166,7 +167,7 @@ class Runner:
         loaded: Games = iter(())
         if store is not None:
             store.reused |= present - store.added
-            loaded = zip(old, map(store.record, [keys[spec] for spec in old]), strict=False)
+            loaded = zip(old, map(partial(_loaded, store), [keys[spec] for spec in old]), strict=False)
             if new:
                 store.check_writable()
         self.report(sum(copies[spec] for spec in old))
@@ -269,6 +270,18 @@ def _check_checkpoints(specs: Iterable[GameSpec], models: SharedModels | None) -
                 check_game(folder, welfare_env.load_board(map_name), rules)
             except CheckpointError as error:
                 raise CheckpointError(f"policy {policy.text!r}: {error}") from error
+
+
+def _loaded(store: GameStore, key: str) -> Record:
+    """A stored record.
+
+    Raises:
+        StoreError: it is no game's.
+    """
+    record = store.record(key)
+    if not isinstance(record.get("phases"), list) or not isinstance(record.get("welfare_env"), dict):
+        raise StoreError(f"{store.path}: the record of game {key} is not one of a game: move the file away")
+    return record
 
 
 def _judged(record: Record) -> list[Record]:

@@ -3,17 +3,17 @@
 import io
 
 import pytest
-from rich.console import Console
 
 import agents
 import evaluation
-from agents.human.terminal import Letters, NoPersonError, QuitError, ask, plain, show_messages
+from agents.human.terminal import Letters, NoPersonError, QuitError, ask, show_messages
+from modal_env.console import PlainConsole, plain
 from welfare_env import Game, Rules
 
 
 def typed(view, *lines):
     """What a person gets and sees who types these lines, one after the other."""
-    given, screen = iter(lines), Console(file=io.StringIO(), width=200)
+    given, screen = iter(lines), PlainConsole(markup=False, file=io.StringIO(), width=200)
 
     def read():
         try:
@@ -104,7 +104,7 @@ def test_messages_are_written_by_recipient():
 
 
 def test_what_others_write_does_not_touch_the_terminal():
-    game, screen = Game(), Console(file=io.StringIO(), force_terminal=True, width=200)
+    game, screen = Game(), PlainConsole(markup=False, file=io.StringIO(), force_terminal=True, width=200)
     game.send("ENGLAND", "FRANCE", "\x1b[2J\x1b]0;owned\x07 [bold]x[/bold] \u202eback\r\x9b31m")
     show_messages(game.view("FRANCE", "messages", 2), screen)
     seen = screen.file.getvalue()
@@ -117,14 +117,16 @@ def test_without_a_person_the_error_says_so():
     with pytest.raises(NoPersonError, match="nobody answers"):
         typed(Game().view("FRANCE"), "A PAR H")
     with pytest.raises(NoPersonError, match="nobody answers"):
-        Letters(Game().view("FRANCE", "messages", 1), Console(file=io.StringIO())).collected(iter(()))
+        Letters(Game().view("FRANCE", "messages", 1), PlainConsole(markup=False, file=io.StringIO())).collected(
+            iter(())
+        )
 
 
 @pytest.mark.parametrize("word", ["quit", "QUIT"])
 def test_a_person_may_quit(word):
     views = Game().view("FRANCE"), Game(rules=Rules(message_rounds=1)).view("FRANCE", "messages", 1)
     for view in views:
-        screen = Console(file=io.StringIO(), width=200)
+        screen = PlainConsole(markup=False, file=io.StringIO(), width=200)
         with pytest.raises(NoPersonError, match=r"FRANCE in S1901M: you left the game"):
             ask(view, lambda: word, screen)
         assert "quit" in screen.file.getvalue()
@@ -141,10 +143,10 @@ def test_ctrl_d_quits_and_the_end_of_a_file_is_nobody(monkeypatch):
     view = Game().view("FRANCE")
     monkeypatch.setattr("sys.stdin", ClosedTerminal("A PAR H\n"))
     with pytest.raises(QuitError, match="FRANCE in S1901M: you left the game"):
-        ask(view, console=Console(file=io.StringIO()))
+        ask(view, console=PlainConsole(markup=False, file=io.StringIO()))
     monkeypatch.setattr("sys.stdin", io.StringIO("A PAR H\n"))
     with pytest.raises(NoPersonError, match="nobody answers; the input has ended") as caught:
-        ask(view, console=Console(file=io.StringIO()))
+        ask(view, console=PlainConsole(markup=False, file=io.StringIO()))
     assert not isinstance(caught.value, QuitError)
 
 

@@ -224,6 +224,14 @@ def test_a_store_that_cannot_be_written_is_told_before_a_game_is_played(
     assert played == [spec]
 
 
+@pytest.mark.parametrize("record", [{}, {"phases": 5, "welfare_env": {}}, {"phases": []}])
+def test_a_stored_record_that_is_no_game_is_told_by_its_file(kept: GameStore, record: dict[str, Any]) -> None:
+    (spec,) = specs_of("hold")
+    kept.put(spec.to_dict(), record)
+    with pytest.raises(StoreError, match=r"games\.sqlite: the record of game \w+ is not one of a game"):
+        Runner(store=kept).play([spec])
+
+
 def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpec]) -> None:
     Runner(store=kept).play(specs_of("hold"))
     others = [

@@ -108,6 +108,18 @@ class TestGames:
         assert listed(path) == []
 
 
+def test_names_in_a_store_do_not_touch_the_terminal(tmp_path):
+    """Escapes that clear it, set its title or turn the text around: in tables and in errors."""
+    path = tmp_path / "games.sqlite"
+    hostile = "x\x1b[2J\x1b]0;owned\x07\u202e\x9b31m"
+    with evaluation.GameStore(path) as store:
+        store.put(specification(0) | {"players": dict.fromkeys(POWERS, hostile)}, {"phases": []})
+    shown = call("games", "--store", path) + call("replay", hostile, "--store", path, code=2)
+    shown += call("games", "--store", tmp_path / hostile, code=2)
+    assert "owned" in shown
+    assert all(sign.isprintable() or sign == "\n" for sign in shown)
+
+
 def specification(seed):
     seats_of = tuple(dict.fromkeys(POWERS, "hold").items())
     return GameSpec(seats_of, seed, Rules(years=1), "standard", "fast").to_dict()

@@ -96,3 +96,14 @@ def test_writers_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> N
 def test_a_draft_that_was_not_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="draft"), replaced(tmp_path / "file"):
         pass
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as caught, replaced(tmp_path / "game.json") as draft:
+        draft.write_text("x")
+    assert caught.value.filename == str(tmp_path / "game.json")
+    assert not list(tmp_path.iterdir())
