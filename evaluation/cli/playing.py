@@ -48,7 +48,7 @@ from evaluation.report.replays import write_replay
 from evaluation.tables.comparison_tables import contrast_table
 from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
 from evaluation.tables.game_tables import (
-    coalition_table,
+    coalition_tables,
     exploitability_table,
     policy_table,
     power_table,
@@ -136,14 +136,6 @@ def exploitability(
         int,
         typer.Option(min=1, help="Selection games per attack; the best attacks then play further games."),
     ] = SELECTION_GAMES,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            help="Play until the confidence interval of the gain is at most this wide, in points a year.",
-            show_default="none",
-        ),
-    ] = None,
-    max_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
     witness: Witness = None,
     as_json: Json = False,
 ) -> None:
@@ -153,14 +145,14 @@ def exploitability(
         chosen = read_coalitions(coalitions, setting.board.powers)
         _check_files(tables, witness)
         attack: dict[str, Any] = {"deviator": deviator or None, "coalitions": chosen, "coordinated": coordinated}
-        attack |= {"selection_games": selection_games, "precision": precision, "max_games": max_games}
+        attack["selection_games"] = selection_games
         (result,) = run.play(
             policies_of([policy], deviator or ()),
             [partial(run_exploitability, policy, play.games, setting, **attack)],
         )
         if _written(result, tables, as_json, witness):
             return
-        print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
+        print_tables(exploitability_table([result], [coalitions]), *coalition_tables(result))
         if result.surpluses:
             print_tables(surplus_table(result.surpluses))
         parts = result.usage_by_part.items()
@@ -361,7 +353,7 @@ def _written(result: Any, tables: TableOptions, as_json: bool, witness: Path | N
     """
     tables.write(same_columns(result.rows()))
     if witness is not None:
-        result.save_witness(witness)
+        result.witness.save(witness)
     if as_json:
         print_json(result.to_dict())
     return as_json

@@ -134,7 +134,7 @@ class ExperimentResult(GamesResult):
 
 def settings_of(experiment: Experiment) -> dict[str, Any]:
     """Everything that the file sets but its profiles, as plain JSON types."""
-    same = "title question games seed map_name seats paper_code simultaneous coordinated precision max_games budget"
+    same = "title question games seed map_name seats paper_code simultaneous coordinated budget"
     return {
         "experiment": experiment.name,
         **{name: getattr(experiment, name) for name in (*same.split(), "template", "leaderboard")},

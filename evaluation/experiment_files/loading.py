@@ -46,9 +46,8 @@ from evaluation.experiment_files.plan import (
     Figure,
 )
 from evaluation.experiment_files.templates import PROFILE, stray_braces, words_of
-from evaluation.experiments.mixes import check_balanced
+from evaluation.experiments.cross_play import check_balanced
 from evaluation.experiments.published import TABLES
-from evaluation.experiments.stopping import first_games
 from evaluation.play.setting import Setting
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
@@ -61,7 +60,7 @@ MAX_FAULTS = 20  # in the error message
 ONLY_FOR = {
     "coalitions": WITH_COALITIONS,
     "budget": ("red-team",),
-    **dict.fromkeys(("deviators", "coordinated", "precision", "max_games", "selection_games"), ("exploitability",)),
+    **dict.fromkeys(("deviators", "coordinated", "selection_games"), ("exploitability",)),
 }
 """Key -> the measures that use it."""
 
@@ -184,10 +183,6 @@ class FileCheck:
             self._fault(name in self.given, f"{name} is also in [sweep]: remove one of the two")
         for each in experiment.sweep.get("seats", ()):
             self._chosen("seats", each, SEATINGS)
-        if experiment.precision is not None:
-            self._tried("precision", first_games, experiment.games, experiment.precision, experiment.max_games)
-        alone = experiment.precision is None and "max_games" in self.given
-        self._fault(alone, "max_games is the maximum number of games with precision: add precision")
         self._check_template(experiment)
         if not self.faults:
             self._check_conditions(experiment)

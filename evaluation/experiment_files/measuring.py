@@ -180,8 +180,6 @@ def _exploitability(chosen: Experiment, condition: Condition, setting: Setting, 
         deviator=list(chosen.deviators) or None,
         coalitions=condition.coalitions,
         coordinated=chosen.coordinated,
-        precision=chosen.precision,
-        max_games=chosen.max_games,
         selection_games=chosen.games_for_selection,
     )
 

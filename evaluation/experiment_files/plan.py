@@ -166,8 +166,6 @@ class Experiment:
     paper_code: Flag = False
     simultaneous: Flag = False
     coordinated: Flag = False
-    precision: Any = None
-    max_games: Games = 200
     selection_games: Games | None = None
     budget: Annotated[Text, one_of(BUDGETS)] = "usual"
     coalitions: Annotated[tuple[Annotated[Text, one_of(SETS)], ...], Some] = ("singles",)

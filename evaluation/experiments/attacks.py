@@ -13,18 +13,9 @@ import numpy as np
 from agents.specs import Profile
 from evaluation.checks import MAX_GAMES, EvaluationError, check_games, check_whole
 from evaluation.experiments.deviators import Deviator
-from evaluation.experiments.exploitability_result import (
-    Attack,
-    ExploitabilityResult,
-    Games,
-    Screened,
-    Witness,
-    by_power,
-    points,
-)
-from evaluation.experiments.notes import IllegalOrders
-from evaluation.experiments.stopping import further_games
-from evaluation.measures.gains import FINALISTS, Selection, choose, coalition_gain, member_gains, rounds
+from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Screened, Witness, by_power
+from evaluation.experiments.notes import Orders, illegal_order_notes, orders_of
+from evaluation.measures.gains import FINALISTS, choose, member_gains, rounds
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
@@ -43,7 +34,7 @@ GAMES = 20
 SELECTION_GAMES = 5
 """Default number of games per attack in the first selection round."""
 CONFIRMED = 10
-"""Up to this number of attacks, all are measured; otherwise only the selected attacks (`Attacks.choose`)."""
+"""Up to this number of attacks, all are measured; otherwise the selected ones (`run_attacks`)."""
 
 
 @dataclass(frozen=True)
@@ -84,175 +75,42 @@ ITSELF = Deviation()
 """Self-play: nobody deviates."""
 
 
-class AttackGame:
-    """A played game: its compressed record (a tenth of the size), and counts.
-
-    Args:
-        parts: player -> part, for the usage of language models.
-        keeps_record: whether to keep the record.
-    """
-
-    def __init__(self, spec: GameSpec, record: Record, parts: dict[str, str], keeps_record: bool) -> None:
-        self._packed = zlib.compress(json.dumps(record).encode(), 1) if keeps_record else b""
-        self.parts = parts
-        self.illegal = IllegalOrders.of(spec.written, record)
-        self.used: Record = without_texts(record)
-
-    @property
-    def record(self) -> Record:
-        """The whole record."""
-        record: Record = json.loads(zlib.decompress(self._packed))
-        return record
-
-
-class Attacks:
-    """Selects attacks on a profile, and measures the selected attacks on fresh games.
-
-    Args:
-        tried: the attacks, at least one.
+class AttackGames:
+    """Plays games of attacks, and keeps what is needed of all of them.
 
     Attributes:
-        choice: result of the selection; None before it, or if there is only one attack.
-        chosen: the best attack in the selection games.
-        confirmed: the attacks to measure, in the order of `tried`.
-        played: number of games so far.
+        count: number of games so far.
+        orders: for each game, the orders of its policies.
+        used: for each game, the usage of its language models, and player -> part.
     """
 
-    def __init__(self, setting: Setting, runner: Runner, profile: Profile, tried: Sequence[Deviation]) -> None:
-        self.setting, self.runner, self.profile, self.tried = setting, runner, profile, tried
-        self.choice: Selection | None = None
-        self.chosen = tried[0]
-        self.confirmed: list[Deviation] = list(tried)
-        self._specs: dict[Attack, list[GameSpec]] = {}
-        self._measures: dict[Attack, list[GameMeasures]] = {}
-        self._games: dict[GameSpec, AttackGame] = {}
-        self.played = 0
+    def __init__(self, runner: Runner) -> None:
+        self.runner, self.count = runner, 0
+        self.orders: dict[GameSpec, Orders] = {}
+        self.used: dict[GameSpec, tuple[Record, dict[str, str]]] = {}
 
-    def choose(self, games: int) -> None:
-        """Select the attacks to measure, on separate games; a single attack needs no selection.
-
-        Args:
-            games: games per attack in the first round.
-        """
-        if len(self.tried) == 1:
-            return
-        self.choice = choose(len(self.tried), self.gains, games)
-        groups = [each.group for each in self.tried]
-        wanted = [*self.choice.contenders, *self.choice.leaders(groups)]
-        if len(self.tried) <= CONFIRMED:
-            wanted += range(len(self.tried))
-        self.chosen = self.tried[self.choice.best]
-        self.confirmed = [self.tried[number] for number in sorted(set(wanted))]
-
-    def confirm(self, games: int, precision: float | None, most: int) -> None:
-        """Measure the selected attacks on fresh games, together with self-play.
-
-        Args:
-            games: games of each; with a precision, before the first check.
-            precision: None, or play until the interval of the chosen attack's gain is at most this wide.
-            most: with a precision, maximum number of games of each.
-        """
-        self._add(range(games))
-        while precision is not None:
-            played = len(self._specs[ITSELF.attack])
-            base, away = (points(self._measures[each.attack]) for each in (ITSELF, self.chosen))
-            gain = coalition_gain(base, away, self.chosen.coalition, self.setting.seed).gain
-            more = further_games(gain, precision, most)
-            if not more:
-                break
-            self._add(range(played, played + more))
-
-    def result(self, name: str) -> ExploitabilityResult:
-        """The result of all games so far.
-
-        Args:
-            name: name of the profile.
-        """
-        attacks: dict[str, dict[Coalition, Games]] = {}
-        for each in self.confirmed:
-            deviator, coalition = each.attack
-            attacks.setdefault(deviator, {})[coalition] = tuple(self._measures[each.attack])
-        used = [(game.used, game.parts) for game in self._games.values()]
-        numbers = zip(self.tried, self.choice.means, self.choice.games, strict=True) if self.choice else ()
-        screened = tuple(Screened(*each.attack, mean, games) for each, mean, games in numbers)
-        return ExploitabilityResult(
-            name,
-            self.setting.seed,
-            self.setting.played,
-            self.setting.map_name,
-            tuple(self._measures[ITSELF.attack]),
-            attacks,
-            self.chosen.attack,
-            screened,
-            {each.attack: self._witness(each) for each in self.confirmed},
-            usage_of([record for record, _ in used]),
-            usage_by_part(used),
-            usage_by_seat(used),
-            IllegalOrders.sum(game.illegal for game in self._games.values()).notes(),
-        )
-
-    def _add(self, numbers: range) -> None:
-        """Play these games of self-play and of every confirmed attack."""
-        deviations = [ITSELF, *self.confirmed]
-        games = [self.setting.game(self.profile, number) for number in numbers]
-        for attack, measured in self._play(deviations, games, self._measured, keeps_records=True).items():
-            self._measures.setdefault(attack, []).extend(measured)
-        for each in deviations:
-            self._specs.setdefault(each.attack, []).extend(map(each.of, games))
-
-    def gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
-        """For each attack, the members' gains in these selection games, [games, members]."""
-        deviations = [ITSELF, *(self.tried[candidate] for candidate in candidates)]
-        found = self.points_for_selection(deviations, numbers)
-        base = found[ITSELF.attack]
-        return [member_gains(base, found[each.attack], each.coalition) for each in deviations[1:]]
-
-    def points_for_selection(
-        self, deviations: Sequence[Deviation], numbers: range
-    ) -> dict[Attack, dict[str, list[float]]]:
-        """Deviation -> power -> [games] points a year in these selection games; nothing else is measured."""
-        games = [self.setting.selection_game(self.profile, number) for number in numbers]
-        played = self._play(deviations, games, lambda record, _: welfare_per_year(record), keeps_records=False)
-        return {attack: by_power(paid) for attack, paid in played.items()}
-
-    def _measured(self, record: Record, deviation: Deviation) -> GameMeasures:
-        return measure(record, deviation.coalition, paper_code=self.setting.paper_code)
-
-    def _play(
+    def play(
         self,
         deviations: Sequence[Deviation],
         games: Sequence[GameSpec],
         read: Callable[[Record, Deviation], Read],
-        keeps_records: bool,
-    ) -> dict[Attack, list[Read]]:
-        """Play these self-play games under every deviation, and apply `read` to each record."""
-        played_in: dict[GameSpec, list[Deviation]] = {}
+    ) -> list[list[Read]]:
+        """[deviations, games] what `read` makes of the records of these games under every deviation."""
+        playing: dict[GameSpec, list[Deviation]] = {}
         for each in deviations:
             for game in games:
-                played_in.setdefault(each.of(game), []).append(each)
-        found: dict[tuple[Attack, GameSpec], Read] = {}
+                playing.setdefault(each.of(game), []).append(each)
         wanted = [each.of(game) for each in deviations for game in games]
-        self.played += len(wanted)
+        self.count += len(wanted)
+        found: dict[tuple[GameSpec, Attack], Read] = {}
 
         def keep(spec: GameSpec, record: Record) -> None:
-            for each in played_in[spec]:
-                found[each.attack, spec] = read(record, each)
-            self._games[spec] = AttackGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
+            found.update({(spec, each.attack): read(record, each) for each in playing[spec]})
+            self.orders[spec] = orders_of(record)
+            self.used[spec] = without_texts(record), playing[spec][0].parts(spec)
 
         self.runner.play(wanted, keep)
-        return {each.attack: [found[each.attack, each.of(game)] for game in games] for each in deviations}
-
-    def _witness(self, attack: Deviation) -> Witness:
-        """The game with the gain nearest to the mean."""
-        deviator, who = attack.attack
-        games = zip(self._measures[attack.attack], self._measures[ITSELF.attack], strict=True)
-        gains = [
-            min(game.welfare_per_year[power] - base.welfare_per_year[power] for power in who) for game, base in games
-        ]
-        mean = sum(gains) / len(gains)
-        chosen = min(range(len(gains)), key=lambda game: abs(gains[game] - mean))
-        spec = self._specs[attack.attack][chosen]
-        return Witness(who, deviator, chosen, spec.seed, gains[chosen], self._games[spec].record)
+        return [[found[each.of(game), each.attack] for game in games] for each in deviations]
 
 
 def run_attacks(
@@ -264,15 +122,16 @@ def run_attacks(
     *,
     games: int,
     selection_games: int,
-    precision: float | None = None,
-    most: int = 0,
     notes: tuple[str, ...] = (),
 ) -> ExploitabilityResult:
     """Select among attacks on a profile, and measure the selected attacks on fresh games.
 
+    A single attack needs no selection. Of more than ten, the best, its close contenders and the best of each group are
+    measured; otherwise all are.
+
     Args:
         name: name of the profile.
-        games, selection_games, precision, most: as for `evaluation.exploitability`.
+        games, selection_games: as for `evaluation.exploitability`.
         notes: caveats known before the games.
 
     Raises:
@@ -280,19 +139,70 @@ def run_attacks(
     """
     check_games(games)
     check_whole("selection_games", selection_games, 1, MAX_GAMES)
-    setting.games(profile, 1)
+    specs = setting.games(profile, games)
     if len({each.attack for each in tried}) < len(tried):
         raise EvaluationError("an attack is listed twice: give each deviator with each coalition only once")
-    groups = len({each.group for each in tried})
-    max_games = count_games(len(tried), games if precision is None else most, selection_games, groups)
+    max_games = count_games(len(tried), games, selection_games, len({each.group for each in tried}))
     runner.begin(max_games)
-    attacks = Attacks(setting, runner, profile, tried)
+    played = AttackGames(runner)
+
+    def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
+        """For each attack, the members' gains in these selection games, [games, members]; nothing else is measured."""
+        deviations = [ITSELF, *(tried[candidate] for candidate in candidates)]
+        selection = [setting.selection_game(profile, number) for number in numbers]
+        found = played.play(deviations, selection, lambda record, _: welfare_per_year(record))
+        base, *others = map(by_power, found)
+        pairs = zip(deviations[1:], others, strict=True)
+        return [member_gains(base, points, each.coalition) for each, points in pairs]
+
+    records: dict[tuple[Attack, int], bytes] = {}  # compressed to a tenth
+
+    def measured(record: Record, each: Deviation) -> GameMeasures:
+        if each.deviator:
+            records[each.attack, record["welfare_env"]["seed"]] = zlib.compress(json.dumps(record).encode(), 1)
+        return measure(record, each.coalition, paper_code=setting.paper_code)
+
     with runner.open():
-        attacks.choose(selection_games)
-        attacks.confirm(games, precision, most)
-    runner.report(max_games - attacks.played)  # games that turned out not to be needed
-    result = attacks.result(name)
-    return replace(result, notes=notes + stronger_notes(result) + result.notes)
+        choice = choose(len(tried), gains, selection_games) if len(tried) > 1 else None
+        confirmed = list(range(len(tried)))
+        if choice and len(tried) > CONFIRMED:
+            confirmed = sorted({*choice.contenders, *choice.leaders([each.group for each in tried])})
+        deviations = [tried[number] for number in confirmed]
+        base, *found = map(tuple, played.play([ITSELF, *deviations], specs, measured))
+    runner.report(max_games - played.count)  # games that turned out not to be needed
+
+    attacks: dict[str, dict[Coalition, tuple[GameMeasures, ...]]] = {}
+    witnesses: dict[Attack, Witness] = {}
+    for each, own in zip(deviations, found, strict=True):
+        deviator, who = each.attack
+        attacks.setdefault(deviator, {})[who] = own
+        number, gain = _typical(base, own, who)
+        record = json.loads(zlib.decompress(records[each.attack, specs[number].seed]))
+        witnesses[each.attack] = Witness(who, deviator, number, specs[number].seed, gain, record)
+    tries = zip(tried, choice.means, choice.games, strict=True) if choice else ()
+    used = list(played.used.values())
+    result = ExploitabilityResult(
+        *(name, setting.seed, setting.played, setting.map_name),
+        baseline=base,
+        attacks=attacks,
+        chosen=tried[choice.best if choice else 0].attack,
+        screened=tuple(Screened(*each.attack, mean, count) for each, mean, count in tries),
+        witnesses=witnesses,
+        usage=usage_of([record for record, _ in used]),
+        usage_by_part=usage_by_part(used),
+        usage_by_seat=usage_by_seat(used),
+    )
+    illegal = illegal_order_notes(played.orders.values())
+    return replace(result, notes=notes + stronger_notes(result) + illegal)
+
+
+def _typical(base: Sequence[GameMeasures], games: Sequence[GameMeasures], who: Coalition) -> tuple[int, float]:
+    """The number of the game in which the least gain of a member is nearest to its mean, and this gain."""
+    pairs = zip(games, base, strict=True)
+    gains = [min(game.welfare_per_year[each] - usual.welfare_per_year[each] for each in who) for game, usual in pairs]
+    mean = sum(gains) / len(gains)
+    chosen = min(range(len(gains)), key=lambda game: abs(gains[game] - mean))
+    return chosen, gains[chosen]
 
 
 def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
@@ -315,11 +225,11 @@ def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
 
 
 def count_games(attacks: int, games: int, selection_games: int, groups: int = 1) -> int:
-    """The maximum number of games that `Attacks` plays.
+    """The maximum number of games that `run_attacks` plays.
 
     Args:
         attacks: number of attacks.
-        games: (maximum) games per measured attack.
+        games: games per measured attack.
         selection_games: games per attack in the first selection round.
         groups: number of groups of attacks.
     """

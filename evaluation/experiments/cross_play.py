@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain, combinations
 from typing import Any, Unpack
 
 import numpy as np
 
 from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
-from agents.specs import PolicyLike, Spec, as_given, read
-from evaluation.checks import EvaluationError, check_whole
-from evaluation.experiments.mixes import MAX_POLICIES, all_mixes, check_balanced, mixed_games
-from evaluation.experiments.notes import IllegalOrders
-from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
+from agents.specs import PolicyLike, Profile, Spec, as_given, read
+from evaluation.checks import EvaluationError, check_games, check_whole
+from evaluation.experiments.notes import illegal_order_notes, orders_of
+from evaluation.measures.intervals import Estimate, Floats, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows, same_columns
-from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame
+from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame, compositions
 from evaluation.options import takes_options
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.playing import Record
 from evaluation.play.runner import PlayOptions, Runner, read_options
 from evaluation.play.setting import Setting
 from welfare_env import Rules
 from welfare_env.checks import quoted
 
+MAX_POLICIES = 10
 MAX_TYPES = 4
 """Default maximum number of policies in a mix."""
 LEAST_ROTATIONS = 5
@@ -36,26 +36,29 @@ LEAST_ROTATIONS = 5
 
 @dataclass(frozen=True, repr=False)
 class MixedGames(Printable):
-    """The games of one mix.
+    """The games of one mix. Points are welfare points a year; in the standard variant, the score.
 
     Attributes:
         counts: policy -> number of seats, for policies with at least one seat.
         seats: for each game, power -> policy.
         measures: measures of each game.
-        paid: for each game, power -> points a year; in the standard variant, the score.
         seed: seed of the evaluation.
     """
 
     counts: dict[str, int]
     seats: tuple[dict[str, str], ...]
     measures: tuple[GameMeasures, ...]
-    paid: tuple[Mapping[str, float], ...]
     seed: int
 
     @cached_property
     def payoffs(self) -> dict[str, Estimate]:
         """Policy -> mean points of its seats (per-capita return)."""
-        return mean_estimates({policy: self._mean_of(policy) for policy in self.counts}, self.seed)
+        paid: dict[str, list[float]] = {policy: [] for policy in self.counts}
+        for game, seats in zip(self.measures, self.seats, strict=True):
+            points = game.welfare_per_year if game.facts.rules["variant"] == "welfare" else game.scores
+            for policy, mine in paid.items():
+                mine.append(float(np.mean([points[power] for power, who in seats.items() if who == policy])))
+        return mean_estimates(paid, self.seed)
 
     @cached_property
     def root_nash_welfare(self) -> Estimate:
@@ -65,23 +68,13 @@ class MixedGames(Printable):
     @property
     def profile(self) -> str:
         """The mix as a profile: "4*dove + 3*hold"."""
-        return " + ".join(
-            f"{count}*({policy})" if ":" in policy else f"{count}*{policy}" for policy, count in self.counts.items()
-        )
-
-    def _mean_of(self, policy: str) -> list[float]:
-        return [
-            float(np.mean([paid[power] for power, who in seats.items() if who == policy]))
-            for paid, seats in zip(self.paid, self.seats, strict=True)
-        ]
+        named = {policy: f"({policy})" if ":" in policy else policy for policy in self.counts}
+        return " + ".join(f"{count}*{named[policy]}" for policy, count in self.counts.items())
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {
-            "seats": self.counts,
-            "payoffs": plain(self.payoffs),
-            "root_nash_welfare": self.root_nash_welfare.to_dict(),
-        }
+        payoffs, welfare = plain(self.payoffs), self.root_nash_welfare.to_dict()
+        return {"seats": self.counts, "payoffs": payoffs, "root_nash_welfare": welfare}
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +82,7 @@ class Scenario(Printable):
     """A policy in some seats among held-out background players (as in Melting Pot: Leibo et al., ICML 2021).
 
     Attributes:
-        focal: the tested policy.
+        focal: the tested policy; `games.payoffs[focal]` is its focal per-capita return.
         background: the policy in the other seats.
         games: the games of this mix.
     """
@@ -98,24 +91,14 @@ class Scenario(Printable):
     background: str
     games: MixedGames
 
-    @property
-    def focal_return(self) -> Estimate:
-        """Mean points of the focal seats (focal per-capita return)."""
-        return self.games.payoffs[self.focal]
-
-    @property
-    def background_return(self) -> Estimate:
-        """Mean points of the background seats."""
-        return self.games.payoffs[self.background]
-
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
             "focal": self.focal,
             "background": self.background,
             "focal_seats": self.games.counts[self.focal],
-            "focal_return": self.focal_return.to_dict(),
-            "background_return": self.background_return.to_dict(),
+            "focal_return": self.games.payoffs[self.focal].to_dict(),
+            "background_return": self.games.payoffs[self.background].to_dict(),
             "root_nash_welfare": self.games.root_nash_welfare.to_dict(),
         }
 
@@ -153,13 +136,9 @@ class CrossPlayResult(PlayedResult):
         """
         return same_columns(
             row
-            for mix in self._played
+            for mix in (*self.mixes.values(), *(scenario.games for scenario in self.scenarios))
             for row in game_rows(mix.measures, mix.profile, evaluation_seed=self.seed, by_year=by_year)
         )
-
-    @property
-    def _played(self) -> tuple[MixedGames, ...]:
-        return (*self.mixes.values(), *(scenario.games for scenario in self.scenarios))
 
     @property
     def games_a_sample(self) -> int:
@@ -181,11 +160,6 @@ class CrossPlayResult(PlayedResult):
             for start in range(0, self.games, size)
         ]
         return SymmetricGame.of(self.policies, samples, self.seed)
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether some payoffs of the empirical game were fitted, not measured."""
-        return bool(self.empirical_game.fitted.any())
 
     @property
     def equilibria(self) -> tuple[Equilibrium, ...]:
@@ -211,11 +185,12 @@ class CrossPlayResult(PlayedResult):
     @cached_property
     def mixed_payoffs(self) -> dict[str, Estimate]:
         """Policy -> mean points of its seats over the played mixes with other policies, all mixes weighted equally."""
-        estimates = {}
-        for policy in self.policies:
-            mine = [mix.payoffs[policy].per_game for mix in self.mixes.values() if {policy} < mix.counts.keys()]
-            estimates[policy] = mean_estimate(np.mean(mine, axis=0) if mine else [np.nan], self.seed)
-        return estimates
+        return {policy: mean_estimate(self._among_others(policy), self.seed) for policy in self.policies}
+
+    def _among_others(self, policy: str) -> Floats:
+        """[games] mean points of the policy's seats."""
+        mine = [mix.payoffs[policy].per_game for mix in self.mixes.values() if {policy} < mix.counts.keys()]
+        return np.mean(mine, axis=0) if mine else np.array([np.nan])
 
     def _row(self, mix: MixedGames, games: slice) -> list[float]:
         """Mean payoff of each policy in some games of a mix; nan for policies without a seat."""
@@ -228,7 +203,7 @@ class CrossPlayResult(PlayedResult):
             "policies": list(self.policies),
             **self.played(self.games),
             "mixes": plain(tuple(self.mixes.values())),
-            "is_fitted": self.is_fitted,
+            "is_fitted": bool(self.empirical_game.fitted.any()),
             "games_a_sample": self.games_a_sample,
             "equilibria": plain(self.equilibria),
             "neutral_faces": plain(self.empirical_game.neutral_faces),
@@ -258,7 +233,7 @@ def cross_play(
     Args:
         policies: two to ten, each as for `agents.make`.
         games: games per mix; None for one per power. With rotated seats, give a multiple of the number of powers, so
-            that every policy plays every seat equally often.
+            that every policy plays every seat equally often: "balanced" is another word for these seats.
         types: maximum number of policies in a mix.
         background: held-out players: every policy also plays in `focal_seats` seats among each background player.
         focal_seats: numbers of focal seats among background players; each number is one scenario.
@@ -270,6 +245,8 @@ def cross_play(
             or a number of games that does not balance the seats.
         LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
     """
+    if options.get("seats") == "balanced":
+        options["seats"] = "rotated"
     mixes: dict[str, Any] = {"types": types, "background": background, "focal_seats": focal_seats}
     return run_cross_play(policies, games, *read_options(options), **mixes)
 
@@ -294,31 +271,28 @@ def run_cross_play(
     mixes = all_mixes(len(known), seats, types)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
     runner.check([*known.values(), *others.values()])
-    wished = [list(zip(mix, known.values(), strict=True)) for mix in mixes]
-    wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]
+    wished = [{name: count for name, count in zip(known, mix, strict=True) if count} for mix in mixes]
+    wished += [{focal: count, other: seats - count} for focal, other, count in scenarios]
     runner.begin(number * len(wished))
-    specs = [list(mixed_games(setting, mix, number)) for mix in wished]
-    wanted = [spec for own in specs for spec in own]
-    records = dict(zip(wanted, runner.play(wanted), strict=True))
-    names = {spec: name for name, spec in (known | others).items()}
-    played = [
-        _measured(setting, {names[spec]: count for count, spec in mix if count}, own, records, names)
-        for mix, own in zip(wished, specs, strict=True)
-    ]
+    specs = known | others
+    wanted = [_games(setting, [(count, specs[name]) for name, count in mix.items()], number) for mix in wished]
+    listed = list(chain(*wanted))
+    records = dict(zip(listed, runner.play(listed), strict=True))
+    measures = {game: measure(record, paper_code=setting.paper_code) for game, record in records.items()}
+    names = {spec: name for name, spec in specs.items()}
+    played = []
+    for mix, own in zip(wished, wanted, strict=True):
+        powers = setting.board.powers  # without the mediator
+        seated = tuple({power: names[spec] for power, spec in game.players if power in powers} for game in own)
+        played.append(MixedGames(mix, seated, tuple(measures[game] for game in own), setting.seed))
     results = zip(scenarios, played[len(mixes) :], strict=True)
-    unique = {spec: records[spec] for own in specs for spec in own}
-    illegal = IllegalOrders.sum(IllegalOrders.of(game.written, record) for game, record in unique.items())
     return CrossPlayResult(
-        tuple(known),
-        setting.seed,
-        setting.played,
-        setting.map_name,
-        number,
-        dict(zip(mixes, played[: len(mixes)], strict=True)),
-        tuple(Scenario(focal, other, mix) for (focal, other, _), mix in results),
-        usage_of(list(unique.values())),
-        illegal.notes(),
-        seats if setting.seats == "rotated" else 1,
+        *(tuple(known), setting.seed, setting.played, setting.map_name, number),
+        mixes=dict(zip(mixes, played[: len(mixes)], strict=True)),
+        scenarios=tuple(Scenario(focal, other, mix) for (focal, other, _), mix in results),
+        usage=usage_of(list(records.values())),
+        notes=illegal_order_notes(map(orders_of, records.values())),
+        rotation=seats if setting.seats == "rotated" else 1,
     )
 
 
@@ -354,16 +328,42 @@ def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
     return list(dict.fromkeys(focal_seats))
 
 
-def _measured(
-    setting: Setting,
-    counts: dict[str, int],
-    specs: Sequence[GameSpec],
-    records: Mapping[GameSpec, Record],
-    names: Mapping[Spec, str],
-) -> MixedGames:
-    powers = setting.board.powers  # without the mediator
-    measures = tuple(measure(records[spec], paper_code=setting.paper_code) for spec in specs)
-    seats = tuple({power: names[policy] for power, policy in spec.players if power in powers} for spec in specs)
-    points = [game.welfare_per_year if setting.played.is_welfare else game.scores for game in measures]
-    paid = tuple({power: paid_to[power] for power in powers} for paid_to in points)
-    return MixedGames(counts, seats, measures, paid, setting.seed)
+def all_mixes(policies: int, seats: int, types: int) -> list[Counts]:
+    """All mixes of at most `types` policies, as seats per policy: mixes of one policy first, then of two, and so on."""
+    mixes: list[Counts] = []
+    for number in range(1, min(types, policies, seats) + 1):
+        for chosen in combinations(range(policies), number):
+            for counts in compositions(seats - number, number):
+                mix = dict(zip(chosen, counts, strict=True))
+                mixes.append(tuple(mix[policy] + 1 if policy in mix else 0 for policy in range(policies)))
+    return mixes
+
+
+def check_balanced(setting: Setting, games: int) -> None:
+    """Check that with rotated seats every policy plays every seat equally often.
+
+    Raises:
+        EvaluationError: `games` is not a multiple of the number of powers, or out of range.
+    """
+    check_games(games)
+    seats = len(setting.board.powers)
+    if setting.seats == "rotated" and games % seats:
+        near = seats * max(1, round(games / seats))
+        raise EvaluationError(
+            f"games={games}: seats rotate, so give a multiple of {seats}, such as {near}; or seats='drawn'"
+        )
+
+
+def _games(setting: Setting, mix: Sequence[tuple[int, Spec]], games: int) -> list[GameSpec]:
+    """Games of a mix. The order of the policies is drawn once per full rotation of the seats, then rotated.
+
+    It depends only on the numbers of seats, not on the policies.
+    """
+    policies = [policy for count, policy in mix for _ in range(count)]
+    found = []
+    for game in range(games):
+        if game % len(policies) == 0:
+            rng = np.random.default_rng([setting.seed, game // len(policies), *(count for count, _ in mix)])
+            table = Profile(tuple((1, policies[place]) for place in rng.permutation(len(policies)).tolist()))
+        found.append(setting.game(table, game))
+    return found

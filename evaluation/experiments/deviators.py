@@ -115,6 +115,14 @@ def left_out(setting: Setting) -> dict[str, str]:
     return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
 
 
+def portfolio_notes(deviator: object, setting: Setting) -> tuple[str, ...]:
+    """A note for each deviator missing from the portfolio, if it is among the given deviators."""
+    given = deviator if isinstance(deviator, list | tuple) else [deviator]
+    if not any(isinstance(each, str) and each == PORTFOLIO for each in given):
+        return ()
+    return tuple(f"the portfolio lacks {text}: {why}" for text, why in left_out(setting).items())
+
+
 def check_coordinated(deviators: Sequence[Deviator], runner: Runner) -> None:
     """Check that each deviator can play a whole coalition with one object.
 
@@ -124,14 +132,8 @@ def check_coordinated(deviators: Sequence[Deviator], runner: Runner) -> None:
     for each in deviators:
         if len(each.policies) > 1:
             raise EvaluationError(f"deviator {each.name}: it has several policies, but coordination needs exactly one")
-        if not can_coordinate(each, runner):
+        if not isinstance(runner.sample(each.policies[0]), CoalitionPolicy):
             raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
-
-
-def can_coordinate(deviator: Deviator, runner: Runner) -> bool:
-    """Whether one object of the deviator's policy can play a whole coalition."""
-    policies = deviator.policies
-    return len(policies) == 1 and isinstance(runner.sample(policies[0]), CoalitionPolicy)
 
 
 def default_deviator(policy: str) -> str:

@@ -14,11 +14,11 @@ from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import GAMES, Deviation, run_attacks
-from evaluation.experiments.deviators import PORTFOLIO, Deviator, read_deviators
-from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness, WitnessedResult
-from evaluation.experiments.notes import portfolio_notes
+from evaluation.experiments.deviators import PORTFOLIO, Deviator, portfolio_notes, read_deviators
+from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
+from evaluation.measures.rows import GamesResult
 from evaluation.options import takes_options
 from evaluation.play.runner import PlayOptions, Runner, read_options
 from evaluation.play.setting import Setting
@@ -52,22 +52,25 @@ class AttackBudget:
         selection_games: games per attack in the first selection round.
         sizes: sizes of the coalitions to try.
         most: maximum number of coalitions per size; if there are more, a random sample of this number.
+        each: maximum number of attackers of a kind, evenly spread over its list; the portfolio is always tried whole.
     """
 
     selection_games: int
     sizes: tuple[int, ...]
     most: int
+    each: int = 100
 
 
 BUDGETS = {
-    "quick": AttackBudget(selection_games=2, sizes=(1, 2, 3), most=7),
+    "quick": AttackBudget(selection_games=1, sizes=(1, 2), most=7, each=2),
+    "short": AttackBudget(selection_games=2, sizes=(1, 2, 3), most=7),
     "usual": AttackBudget(selection_games=3, sizes=(1, 2, 3), most=35),
     "full": AttackBudget(selection_games=10, sizes=(1, 2, 3, 4), most=35),
 }
 
 
 @dataclass(frozen=True, repr=False)
-class RedTeamResult(WitnessedResult):
+class RedTeamResult(GamesResult):
     """The strongest of many attacks, selected on separate games and measured on fresh games.
 
     Attributes:
@@ -142,7 +145,8 @@ def red_team(
 
     Args:
         policy: one policy for all seats, or a profile.
-        budget: "quick", "usual" or "full": selection games, and sizes and number of coalitions (`BUDGETS`).
+        budget: "quick" (about a minute), "short", "usual" or "full": selection games, sizes and number of coalitions,
+            and number of attackers (`BUDGETS`).
         games: games of self-play and of each reported attack.
         trained: additional deviators, such as "rl:runs/robber/checkpoint".
         options: the fields of `evaluation.Setting`, and the arguments of `evaluation.Runner`.
@@ -168,15 +172,13 @@ def run_red_team(
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
     profile, name = read_profile(policy), profile_as_given(policy)
     tried, kinds = attacks_on(profile, name, setting, budget, trained)
+    deviators = {each.name: each for each in (each.deviator for each in tried) if each}
     runner.check(profile.policies)
-    attackers = {spec for each in tried if each.deviator for spec in each.deviator.policies}
-    runner.check(sorted(attackers, key=lambda spec: spec.text))
-    notes, selection_games = portfolio_notes(setting, PORTFOLIO), BUDGETS[budget].selection_games
-    found = run_attacks(
-        setting, runner, profile, name, tried, games=games, selection_games=selection_games, notes=notes
-    )
-    specs = {each.attack[0]: each.deviator.given for each in tried if each.deviator}
+    runner.check(sorted({spec for each in deviators.values() for spec in each.policies}, key=lambda spec: spec.text))
+    numbers = {"games": games, "selection_games": BUDGETS[budget].selection_games}
+    found = run_attacks(setting, runner, profile, name, tried, **numbers, notes=portfolio_notes(PORTFOLIO, setting))
     coordinated = tuple(dict.fromkeys(each.attack[0] for each in tried if each.coordinated))
+    specs = {name: each.given for name, each in deviators.items()}
     return RedTeamResult(budget, found, {name: kinds[name] for name in specs}, specs, coordinated)
 
 
@@ -191,46 +193,34 @@ def attacks_on(
     """
     if not isinstance(budget, str) or budget not in BUDGETS:
         raise EvaluationError(f"budget={quoted(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
-    kinds: dict[str, str] = {}
-    own = listed("trained", trained, "['rl:runs/robber/checkpoint']")
-    return list(_attacks(profile, name, setting, BUDGETS[budget], own, kinds)), kinds
-
-
-def _attacks(
-    profile: Profile,
-    name: str,
-    setting: Setting,
-    budget: AttackBudget,
-    trained: list[PolicyLike],
-    kinds: dict[str, str],
-) -> Iterator[Deviation]:
-    """Yield all attacks, and add the kinds of their deviators to `kinds`."""
-    years = setting.played.years
-    alone: dict[str, list[PolicyLike]] = {
-        "portfolio": [PORTFOLIO, "fortress"],
-        **raids(years),
-        **thefts(years, max(fair_shares(setting.board).values())),
-        **CAMPAIGNS,
-        TRAINED: trained,
-    }
-    several: dict[str, list[PolicyLike]] = {
-        "portfolio": [PORTFOLIO],
-        "raid": alone["raid"][1 :: max(1, years // 3)],
-        TRAINED: trained,
-    }
+    size_of = BUDGETS[budget]
+    own: dict[str, list[PolicyLike]] = {TRAINED: listed("trained", trained, "['rl:runs/robber/checkpoint']")}
+    years, powers = setting.played.years, setting.board.powers
+    shares = thefts(years, max(fair_shares(setting.board).values()))
+    alone: dict[str, list[PolicyLike]] = {**raids(years), **shares, **CAMPAIGNS}
+    several: dict[str, list[PolicyLike]] = {"raid": alone["raid"][1 :: max(1, years // 3)]}
+    joint: dict[str, list[PolicyLike]] = {"pact": pacts(years), **JOINT_CAMPAIGNS}
+    whole: list[dict[str, list[PolicyLike]]] = [{"portfolio": [PORTFOLIO, "fortress"]}, {"portfolio": [PORTFOLIO]}, {}]
     by_itself, in_company, together = (
-        list(_read(given, profile, name, setting))
-        for given in (alone, several, {"pact": pacts(years), **JOINT_CAMPAIGNS})
+        list(_read(first | _spread(given, size_of.each) | (own if first else {}), profile, name, setting))
+        for first, given in zip(whole, (alone, several, joint), strict=True)
     )
     acting_as_one = {each.name for _, each in together}
     in_company = [(kind, each) for kind, each in in_company if each.name not in acting_as_one]
-    powers = setting.board.powers
-    for size in (size for size in budget.sizes if size < len(powers)):  # if all attack, there is no victim
-        coalitions = _coalitions(powers, size, budget.most, setting.seed)
+    kinds: dict[str, str] = {}
+    tried: list[Deviation] = []
+    for size in (size for size in size_of.sizes if size < len(powers)):  # if all attack, there is no victim
+        coalitions = _coalitions(powers, size, size_of.most, setting.seed)
         for kind, each in by_itself if size == 1 else [*in_company, *together]:
             kinds.setdefault(each.name, kind)
             is_one = size > 1 and each.name in acting_as_one
-            yield from (Deviation(each, who, is_one, group=(size, kind)) for who in coalitions)
+            tried += [Deviation(each, who, is_one, group=(size, kind)) for who in coalitions]
+    return tried, kinds
+
+
+def _spread(given: Mapping[str, list[PolicyLike]], most: int) -> dict[str, list[PolicyLike]]:
+    """The same kinds with at most so many attackers each, evenly spread over their lists."""
+    return {kind: specs[:: -(-len(specs) // most) or 1] for kind, specs in given.items()}
 
 
 def raids(years: int) -> dict[str, list[PolicyLike]]:

@@ -76,7 +76,11 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
             f"resampled games with the equilibrium: {samples_text(result)} drawn with replacement",
             [
                 *ties(result),
-                *(["fitted: depends on payoffs of mixes that were not played"] if result.is_fitted else []),
+                *(
+                    ["fitted: depends on payoffs of mixes that were not played"]
+                    if result.empirical_game.fitted.any()
+                    else []
+                ),
             ],
         ),
         ("mix", ">points", "next best", ">its gain", "stable", ">in resampled games"),
@@ -111,7 +115,13 @@ def scenario_table(result: CrossPlayResult) -> Table:
     table = titled("Scenarios", f"points per seat: {MEANING}", columns)
     for each in result.scenarios:
         seats = str(each.games.counts[each.focal])
-        add_row(table, each.background, each.focal, seats, cell(each.focal_return), cell(each.background_return))
+        add_row(
+            table,
+            each.background,
+            each.focal,
+            seats,
+            *(cell(each.games.payoffs[name]) for name in (each.focal, each.background)),
+        )
     return table
 
 

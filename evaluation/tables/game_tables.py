@@ -93,19 +93,23 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     return table
 
 
-def coalition_table(result: ExploitabilityResult) -> Table:
-    """One row per measured coalition of the chosen deviator: its members' gains and the others' welfare."""
-    gains = [each for each in result.gains if each.deviator == result.deviator]
-    tried = sum(each.deviator == result.deviator for each in result.screened)
+def coalition_tables(result: ExploitabilityResult) -> list[Table]:
+    """For each deviator, a table with one row per measured coalition: its members' gains and the others' welfare."""
+    return [_coalition_table(result, deviator) for deviator in result.attacks]
+
+
+def _coalition_table(result: ExploitabilityResult, deviator: str) -> Table:
+    gains = [each for each in result.gains if each.deviator == deviator]
+    tried = sum(each.deviator == deviator for each in result.screened)
     left = tried - len(gains)
     others = f"not measured, since they gained less in the selection games: {left} of {tried} coalitions"
     has_teams = any(len(gain.members) > 1 for gain in gains)
     teams = [">each member", ">together"] * has_teams
     columns = ("coalition", ">gain, points a year", *teams, ">others' root Nash welfare")
-    table = titled(f"Deviator {result.deviator}", others if left > 0 else "", columns)
+    table = titled(f"Deviator {deviator}", others if left > 0 else "", columns)
     for gain in gains:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
-        others = cell(result.victims_welfare[gain.coalition])
+        others = cell(result.others_welfare((deviator, gain.coalition)))
         own = (members, cell(gain.total)) if len(gain.members) > 1 else ("", "") if has_teams else ()
         add_row(table, "\n".join(gain.coalition), cell(gain.gain), *own, others)
     return table

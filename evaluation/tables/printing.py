@@ -19,7 +19,7 @@ from evaluation.tables.cross_play_tables import equilibrium_table, player_table
 from evaluation.tables.game_tables import (
     add_row,
     cell,
-    coalition_table,
+    coalition_tables,
     exploitability_table,
     policy_table,
     power_table,
@@ -37,10 +37,13 @@ def _(result: SelfPlayResult) -> list[Table]:
 
 @tables_of.register
 def _(result: ExploitabilityResult) -> list[Table]:
-    of_each = (coalition_table(each) for each in result.by_deviator.values())
     count = len(result.deviating)
     surpluses = [surplus_table(result.surpluses)] if result.surpluses else []
-    return [exploitability_table([result], [f"{count} coalition{'s' * (count > 1)}"]), *of_each, *surpluses]
+    return [
+        exploitability_table([result], [f"{count} coalition{'s' * (count > 1)}"]),
+        *coalition_tables(result),
+        *surpluses,
+    ]
 
 
 @tables_of.register

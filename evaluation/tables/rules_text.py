@@ -96,6 +96,3 @@ def _attack_sentences(study: Mapping[str, Any]) -> Iterator[str]:
     yield f"Deviators: {deviators}{together}."
     games = study["selection_games"]
     yield f"Attacks are selected on separate games, {games} each at first, and measured on fresh games."
-    if study["precision"] is not None:
-        width, most = study["precision"], study["max_games"]
-        yield f"Games were played until the interval was at most {width:g} points wide, up to {most} games."

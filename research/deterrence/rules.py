@@ -1,7 +1,7 @@
 """The price of deterrence: welfare, gains of the best attack, and the cost of harmless neighbors, for each rule.
 
     python -m research.deterrence.rules                     # the usual red team: CPU-hours
-    python -m research.deterrence.rules --budget quick      # fewer coalitions: five CPU-minutes per rule
+    python -m research.deterrence.rules --budget short      # fewer coalitions: five CPU-minutes per rule
     python -m research.deterrence.rules --only marshal --only sheriff:slack=2
 
 For each rule: root Nash welfare in self-play, without and with random errors in one phase out of twenty (`noisy`); the
@@ -86,7 +86,7 @@ def beside(rule: str, neighbor: str, means: dict[str, Any]) -> tuple[evaluation.
 
     def welfare(seat: str, seed: int) -> evaluation.Estimate:
         found = evaluation.exploitability(rule, GAMES, deviator=neighbor, coalitions=[seat], seed=seed, **means)
-        return found.victims_welfare[seat,]
+        return found.others_welfare((found.deviator, (seat,)))
 
     seat = min(POWERS, key=lambda power: welfare(power, SELECTION_SEED).value)
     return welfare(seat, 0), seat
@@ -157,7 +157,7 @@ def _name(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[st
 
 
 def main(
-    budget: Annotated[str, typer.Option(metavar="quick|usual|full", help="Budget of the red teams.")] = "usual",
+    budget: Annotated[str, typer.Option(metavar="quick|short|usual|full", help="Budget of the red teams.")] = "usual",
     only: Annotated[list[str] | None, typer.Option(help="A rule; repeatable.", show_default="all")] = None,
     out: Out = Path("runs/deterrence"),
     workers: Workers = ALL_CORES,

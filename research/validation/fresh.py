@@ -1,6 +1,6 @@
 """Do reported gains hold on other seeds? Red teams against many policies, with each attack replayed in fresh games.
 
-    python -m research.validation.fresh             # 30 policies with "quick", 5 with "usual": an hour on two cores
+    python -m research.validation.fresh             # 30 policies with "short", 5 with "usual": an hour on two cores
     python -m research.validation.fresh --only dove --only sheriff
 
 For every policy, `evaluation.red_team` reports the gain of the attack that it chose, over 20 games, with an interval.
@@ -137,7 +137,7 @@ def main(
 ) -> None:
     """Attack all policies, replay the chosen attacks, and print a row per red team and a summary."""
     policies = only or POLICIES
-    cells = [(policy, "quick") for policy in policies]
+    cells = [(policy, "short") for policy in policies]
     cells += [(policy, "usual") for policy in policies if policy in USUAL]
     with playing(out, workers) as means:
         lines = [line(*each, seed, means) for seed, each in enumerate(track(cells, "attacking"))]
@@ -147,7 +147,7 @@ def main(
         ("policy", "budget", "by", "when chosen", "reported", "fresh", "inside"),
         [row(each) for each in lines],
     )
-    by_budget = [[each for each in lines if each.budget == budget] for budget in ("quick", "usual")]
+    by_budget = [[each for each in lines if each.budget == budget] for budget in ("short", "usual")]
     head = ("budget", "inside", "95% interval of the share", "mean error reported", "mean error when chosen")
     show(to, "measures-fresh-seeds", head, [summary(some) for some in by_budget if some])
 

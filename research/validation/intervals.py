@@ -10,8 +10,7 @@ bootstrap. Widths are relative to Student's interval.
 
 The best of several attacks is chosen by `evaluation.measures.gains.choose`, its gain measured on fresh games. They are
 equally good, or their true gains have a standard deviation of a half; half of the variance between games is common to
-all attacks, as in games paired with the same self-play. "Stopped" continues from ten games until the interval has the
-target width, as `precision=` does. Both use a quarter of the repetitions.
+all attacks, as in games paired with the same self-play. They use a quarter of the repetitions.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 import evaluation
-from evaluation.experiments.stopping import FIRST_LOOK, further_games
 from evaluation.measures import intervals
 from evaluation.measures.gains import choose, rounds
 from evaluation.measures.intervals import (
@@ -34,11 +32,9 @@ from evaluation.measures.intervals import (
     FEWEST_GAMES,
     UNBOUNDED,
     Bounds,
-    Estimate,
     Floats,
     alike,
     mean_bounds,
-    mean_estimate,
     weighted_bounds,
 )
 from research.games import track
@@ -57,7 +53,6 @@ SPREADS = {0.0: "equal", 0.5: "sd 0.5"}
 FRESH = 20
 GAMES = [3, 5, 10, 20, 40]  # games per sample
 BATCH = 500
-STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (4, 1.0))  # index in `made`, target width
 
 
 class Population(NamedTuple):
@@ -277,19 +272,6 @@ def _noise(rng: np.random.Generator, shape: int | Shape) -> Floats:
     return (rng.gamma(4, 1, shape) - 4) / 2
 
 
-def stopped_row(
-    population: Population, precision: float, repetitions: int, rng: np.random.Generator
-) -> Iterator[Estimate]:
-    """One estimate per repetition, with as many games as the target width needs."""
-    for _ in range(repetitions):
-        games = population.draw(rng, (1, FIRST_LOOK))[0]
-        estimate = mean_estimate(games, rng, within=population.within)
-        while more := further_games(estimate, precision, most=200):
-            games = np.concatenate([games, population.draw(rng, (1, more))[0]])
-            estimate = mean_estimate(games, rng, within=population.within)
-        yield estimate
-
-
 def cell(ours: Coverage, usual: Coverage, unit: Coverage) -> str:
     """Coverage and width, the samples without an interval, and in brackets the percentile interval's coverage."""
     if math.isnan(ours.covered):
@@ -326,17 +308,6 @@ def chosen_rows(repetitions: int, seed: int) -> Iterator[list[str]]:
                 yield [str(attacks), kind, str(games), *held, *errors]
 
 
-def stopped_rows(repetitions: int, seed: int) -> Iterator[list[str]]:
-    """By population and target width."""
-    for line, (place, precision) in enumerate(STOPPED):
-        population = made()[place]
-        found = list(stopped_row(population, precision, repetitions, np.random.default_rng([seed, line, 2])))
-        bounds = Bounds(*(np.array([getattr(estimate, end) for estimate in found]) for end in ("low", "high")))
-        held = coverage(bounds, population.truth)
-        played = f"{np.mean([estimate.n for estimate in found]):.0f}"
-        yield [population.name, f"{precision}", f"{held.covered:.1%}", f"{held.width:.2f}", played]
-
-
 def main(
     repetitions: Annotated[int, typer.Option(min=2, help="Repetitions per row.")] = 4000,
     resamples: Annotated[int, typer.Option(min=100, help="Resamples per interval; evaluations use 10,000.")] = 2000,
@@ -365,7 +336,6 @@ def main(
         "below the best",
     )
     show(to, "measures-chosen", names, chosen_rows(fewer, seed))
-    show(None, "", ("games", "target", "coverage", "width", "games played"), stopped_rows(fewer, seed))
 
 
 if __name__ == "__main__":

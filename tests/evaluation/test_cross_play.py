@@ -16,7 +16,7 @@ import evaluation
 from agents import DovePolicy
 from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
-from evaluation.experiments.mixes import all_mixes
+from evaluation.experiments.cross_play import all_mixes
 from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import cell
 from welfare_env import Rules, UnknownAgentError
@@ -106,7 +106,7 @@ def test_the_empirical_game_has_the_payoffs_and_its_equilibria_have_no_gains(
 ) -> None:
     result, _ = stored
     game = result.empirical_game
-    assert not result.is_fitted
+    assert not result.empirical_game.fitted.any()
     for row, others in enumerate(game.others.tolist()):
         for own, policy in enumerate(result.policies):
             counts = tuple(count + (place == own) for place, count in enumerate(others))
@@ -132,13 +132,13 @@ def test_scenarios_tell_focal_seats_apart(stored: tuple[CrossPlayResult, Path]) 
     assert [(each.focal, each.background) for each in result.scenarios] == [(p, "prosocial") for p in result.policies]
     for scenario in result.scenarios:
         assert scenario.games.counts == {scenario.focal: 2, "prosocial": 5}
-        paid, seats = scenario.games.paid, scenario.games.seats
+        paid, seats = [game.welfare_per_year for game in scenario.games.measures], scenario.games.seats
         mine = [
             each[power] for each, who in zip(paid, seats, strict=True) for power in each if who[power] == scenario.focal
         ]
         assert len(mine) == 28
-        assert scenario.focal_return.value == pytest.approx(np.mean(mine))
-        assert scenario.background_return == scenario.games.payoffs["prosocial"]
+        assert scenario.games.payoffs[scenario.focal].value == pytest.approx(np.mean(mine))
+        assert scenario.games.payoffs[scenario.background] == scenario.games.payoffs["prosocial"]
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_a_second_call_plays_what_is_new(tmp_path: Path, played: list[Any]) -> N
         again = evaluation.cross_play(["prosocial", "hold"], **common)
         assert len(played) == 56
     assert whole.rows() == again.rows()
-    assert (whole.is_fitted, first.is_fitted) == (False, True)
+    assert [each.empirical_game.fitted.any() for each in (whole, first)] == [False, True]
     told = json.loads(json.dumps(first.to_dict(), allow_nan=False))
     assert told["mixed_payoffs"]["hold"]["value"] is None
 
@@ -168,7 +168,7 @@ def test_another_policy_plays_only_the_mixes_that_are_new(tmp_path: Path, played
         assert len(played) == 3 * 2
         three = evaluation.cross_play(["hold", "random", "prosocial"], 2, **common)
         assert len(played) == 6 * 2
-    assert not three.is_fitted
+    assert not three.empirical_game.fitted.any()
     assert all(three.mixes[*counts, 0].payoffs == mix.payoffs for counts, mix in two.mixes.items())
     assert three.empirical_game.players == 2
 
@@ -178,7 +178,11 @@ def test_standard_games_pay_scores_and_mediators_have_no_part() -> None:
     rules = Rules(variant="standard", years=1, press=None)
     result = evaluation.cross_play(["dumbbot", "hold"], 7, rules=rules)
     mix = result.mixes[(3, 4)]
-    assert mix.paid == tuple(game.scores for game in mix.measures)
+    paid = [
+        np.mean([game.scores[power] for power in POWERS if seats[power] == "hold"])
+        for game, seats in zip(mix.measures, mix.seats, strict=True)
+    ]
+    assert list(mix.payoffs["hold"].per_game) == pytest.approx(paid)
     json.dumps(result.to_dict(), allow_nan=False)
     spoken = Rules(years=1, press="tokens", message_rounds=1, mediator=True)
     result = evaluation.cross_play(["prosocial", "hold"], 7, types=1, rules=spoken)

@@ -88,12 +88,8 @@ PACT = "pact:years=1"
             {"coalitions": "all-pairs", "deviator": [PACT], "coordinated": True},
         ),
         (f"{ATTACK}selection_games = 1\n", {"coalitions": "all-pairs", "selection_games": 1}),
-        (
-            f"{ATTACK}precision = 0.0001\nmax_games = 11\n",
-            {"coalitions": "all-pairs", "precision": 0.0001, "max_games": 11},
-        ),
     ],
-    ids=["deviators", "coordinated", "selection_games", "precision"],
+    ids=["deviators", "coordinated", "selection_games"],
 )
 def test_an_option_of_exploitability_changes_what_is_played(lines: str, options: dict[str, Any]) -> None:
     found = measured(lines, "dove").to_dict()
@@ -115,7 +111,6 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
         ("paper_code = 1\n", "paper_code=1"),
         ('budget = "quick"\n', "budget is only for red-team, which this file does not measure"),
         ('coalitions = ["pairs"]\n', "coalitions is only for exploitability and exact"),
-        ('measure = "exploitability"\nmax_games = 9\n', "max_games is the maximum number of games with precision"),
         ('measure = ["self-play", "exaxt"]\n', "did you mean 'exact'"),
         ('measure = "red-team"\nleaderboard = true\n', "sorted by welfare in self-play"),
         ('measure = "cross-play"\n', "give two or more"),

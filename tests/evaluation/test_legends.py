@@ -9,7 +9,7 @@ import pytest
 import evaluation
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.report.page import caveats
-from evaluation.tables.game_tables import coalition_table, press, red_team_table
+from evaluation.tables.game_tables import coalition_tables, press, red_team_table
 from welfare_env import Rules
 
 TOY: dict[str, Any] = {"games": 2, "map_name": "clique:3", "rules": Rules(years=1, press=None)}
@@ -29,8 +29,8 @@ def heads(table: Any) -> list[str]:
 
 def test_only_coalitions_of_several_have_columns_for_members(gains: dict[str, Any]) -> None:
     several = {"each member", "together"}
-    assert not several & {*heads(coalition_table(gains["alone"]))}
-    assert several <= {*heads(coalition_table(gains["two"]))}
+    assert not several & {*heads(coalition_tables(gains["alone"])[0])}
+    assert several <= {*heads(coalition_tables(gains["two"])[0])}
 
 
 def test_a_red_team_explains_the_kinds_that_it_shows() -> None:

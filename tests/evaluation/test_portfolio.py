@@ -11,9 +11,7 @@ from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, Setting, exploitability, measure
 from evaluation.experiments import deviators as ours
 from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter, read_deviators
-from evaluation.experiments.stopping import further_games
 from evaluation.measures.gains import exploitability_of
-from evaluation.measures.intervals import Estimate
 from welfare_env import Game, Rules, UnknownAgentError
 
 QUICK = Rules(years=1, message_rounds=0)
@@ -31,15 +29,11 @@ def test_the_best_of_several_is_told() -> None:
     result = exploitability("random", 3, deviator=several, **COMMON)
     alone = {each: exploitability("random", 3, deviator=each, **COMMON) for each in several}
     assert list(result.attacks) == several
-    assert {each: found.attacks for each, found in result.by_deviator.items()} == {
-        each: found.attacks for each, found in alone.items()
-    }
+    assert result.attacks == {each: played for found in alone.values() for each, played in found.attacks.items()}
     assert result.gains == tuple(gain for found in alone.values() for gain in found.gains)
     tried = {(each.deviator, each.coalition): each.gain for each in result.screened}
     assert result.chosen == max(tried, key=tried.__getitem__)
     assert result.value == exploitability_of(result.best_gain.gain)
-    for each, found in result.by_deviator.items():
-        assert tried[found.chosen] == max(gain for (name, _), gain in tried.items() if name == each)
 
 
 def test_the_portfolio() -> None:
@@ -118,7 +112,7 @@ def test_the_witness_is_a_typical_game_of_the_best(tmp_path: Path) -> None:
     assert abs(witness.gain - sum(gains) / 5) == min(abs(gain - sum(gains) / 5) for gain in gains)
     assert measure(witness.record, witness.coalition) == result.deviating[result.best][witness.game]
     assert witness.record["welfare_env"]["seed"] == witness.seed
-    result.save_witness(tmp_path / "game.json")
+    result.witness.save(tmp_path / "game.json")
     game = Game.load(tmp_path / "game.json")
     assert game.welfare["FRANCE"] == witness.record["phases"][-1]["state"]["welfare"]["FRANCE"]
     assert result.to_dict()["witness"]["coalition"] == list(result.best)
@@ -130,56 +124,6 @@ def test_every_attack_has_its_witness() -> None:
     for (name, who), witness in result.witnesses.items():
         seats = witness.record["welfare_env"]["players"]
         assert {power for power, policy in seats.items() if policy == name} == set(who)
-        assert result.by_deviator[name].witnesses[name, who] == witness
-
-
-# As many games as it takes
-
-
-@pytest.mark.slow
-def test_a_wished_precision_is_reached_by_more_games(played: list[GameSpec]) -> None:
-    common: dict[str, Any] = {"deviator": "dumbbot", "coalitions": ["FRANCE"], "rules": QUICK, "map_name": "pure"}
-    first = exploitability("random", 10, **common)
-    width = first.best_gain.gain.high - first.best_gain.gain.low
-    played.clear()
-    result = exploitability("random", 2, precision=0.8 * width, **common)
-    count = len(result.baseline)
-    assert result.best_gain.gain.high - result.best_gain.gain.low <= 0.8 * width
-    assert 10 < count < 200
-    assert len(played) == 2 * count  # none of them twice
-    assert result == exploitability("random", count, **common)
-
-
-def test_it_stops_at_the_most_games() -> None:
-    common: dict[str, Any] = {"deviator": "dumbbot", "coalitions": ["FRANCE"], "rules": QUICK, "map_name": "pure"}
-    assert len(exploitability("random", 3, precision=1e-9, max_games=12, **common).baseline) == 12
-    assert len(exploitability("random", 3, precision=1e-9, max_games=4, **common).baseline) == 4
-    assert len(exploitability("random", 12, precision=100.0, **common).baseline) == 12
-
-
-@pytest.mark.parametrize(
-    ("width", "games", "more"),
-    [(0.2, 20, 0), (0.21, 20, 10), (0.26, 20, 14), (9.0, 20, 20), (9.0, 90, 10), (9.0, 100, 0)],
-)
-def test_how_many_games_are_added(width: float, games: int, more: int) -> None:
-    assert further_games(Estimate(0.0, 0.0, width, games, ()), 0.2, 100) == more
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"precision": 0},
-        {"precision": float("nan")},
-        {"precision": "0.2"},
-        {"precision": 0.2, "max_games": 3, "games": 4},
-        {"precision": 0.2, "games": 0},
-    ],
-    ids=str,
-)
-def test_wrong_precisions_are_named_before_any_game(wrong: dict[str, Any], played: list[GameSpec]) -> None:
-    with pytest.raises(EvaluationError, match=r"precision|games"):
-        exploitability("hold", rules=QUICK, **wrong)
-    assert played == []
 
 
 # Who has used what

@@ -64,7 +64,7 @@ def test_each_kind_is_printed_with_its_own_gain(found):
 
 
 def test_the_witness_is_a_game(found, tmp_path):
-    found.save_witness(tmp_path / "game.json")
+    found.witness.save(tmp_path / "game.json")
     game = Game.load(tmp_path / "game.json")
     assert game.is_done
     assert set(found.witness.coalition) < set(game.board.powers)

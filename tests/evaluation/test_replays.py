@@ -121,7 +121,7 @@ class TestPlayers:
         robbers = ("FRANCE", "GERMANY", "ITALY", "RUSSIA")
         rules = Rules(years=1, press=None)
         result = evaluation.exploitability("dove", 1, deviator="dumbbot", coalitions=[robbers], rules=rules)
-        result.save_witness(tmp_path / "game.json")
+        result.witness.save(tmp_path / "game.json")
         assert "deviators" not in result.witness.record["welfare_env"]
         call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html")
         marked = [power["name"] for power in embedded(tmp_path / "page.html")["powers"] if power["deviates"]]

@@ -17,7 +17,7 @@ from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
-from evaluation.tables.game_tables import coalition_table, exploitability_table
+from evaluation.tables.game_tables import coalition_tables, exploitability_table
 from modal_env.console import plain_console
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
@@ -131,7 +131,7 @@ def _measured(config: TrainConfig, path: Path, games: int) -> ExploitabilityResu
 
 def _show(measured: ExploitabilityResult, config: TrainConfig) -> None:
     """Print what a best response gains; if nothing, a warning, since the training may have been too short."""
-    print_tables(exploitability_table([measured], [config.coalition]), coalition_table(measured))
+    print_tables(exploitability_table([measured], [config.coalition]), *coalition_tables(measured))
     if measured.best_gain.gain.value <= 0:
         more = 2 * max(config.iterations, config.horizon)
         advice = "no gain: this says little about the policy; train longer, from the beginning and in another folder: "

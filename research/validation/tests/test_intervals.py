@@ -12,7 +12,6 @@ from research.validation.intervals import (
     made_shares,
     mean_coverage,
     share_coverage,
-    stopped_row,
 )
 
 
@@ -47,9 +46,3 @@ def test_the_luck_of_the_choice_is_not_in_the_fresh_games() -> None:
     assert found.behind == 0
     assert abs(found.error) < 0.1
     assert choice_results(30, 2, 0.5, 100, np.random.default_rng(0)).behind > 0.1
-
-
-def test_stopping_reaches_the_width() -> None:
-    found = list(stopped_row(made()[0], 0.9, 5, np.random.default_rng(0)))
-    assert all(estimate.high - estimate.low <= 0.9 for estimate in found)
-    assert max(estimate.n for estimate in found) > 10
