@@ -25,7 +25,6 @@ import numpy as np
 import torch
 import typer
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.learner import Learner
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
@@ -39,9 +38,9 @@ import welfare_env
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork, Size
 from benchmarks.speed import cpu_model
+from training.board.algorithm import make_config, play_of, spaces_of
 from training.board.config import TrainConfig
 from training.board.modules import BoardModule, model_config, spaces
-from training.board.ppo import make_config, play_of
 from training.board.runner import BatchedEnvRunner, Play
 from welfare_env.engine import PHASE, WINTER
 
@@ -145,7 +144,7 @@ def rows(map_name: str, years: int, games: int) -> list[Row]:
     ours, default, many = batched(chosen), stock(play, 1), stock(play, games)
     for other in (default, many):
         module: Any = other.module
-        check_equal(ours.network, module[SHARED].unwrapped().network)
+        check_equal(ours.networks["learner"], module[SHARED].unwrapped().network)
     return [
         Row(f"{BATCHED}, {games} games", lambda: steps(ours.sample())),
         Row("RLlib's MultiAgentEnvRunner, 1 game (its default)", lambda: stock_steps(default, 1)),
@@ -176,8 +175,7 @@ def stock_steps(runner: MultiAgentEnvRunner, games: int) -> int:
 def learning(chosen: TrainConfig, runner: BatchedEnvRunner) -> Callable[[], int]:
     """Learns repeatedly from the same sample: the time does not depend on the content."""
     config = make_config(play_of(chosen), chosen)
-    space = spaces(InputEncoder(runner.board, runner.rules))
-    learner: Learner = config.build_learner(spaces={DEFAULT_MODULE_ID: space})
+    learner: Learner = config.build_learner(spaces=spaces_of(play_of(chosen)))
     episodes: list[Any] = runner.sample()[:LEARNED]
 
     def learn() -> int:

@@ -70,7 +70,7 @@ class Config:
     clip: Annotated[float, Range(0.001, 1)] = 0.2
     seed: Annotated[
         int,
-        typer.Option(help="The same seed gives the same result, bit for bit (with the same number of workers)."),
+        typer.Option(help="The same seed gives the same result, bit for bit."),
         Range(0, MAX_SEED),
     ] = 0
     save_every: Annotated[int, typer.Option(help="Iterations between saves."), Range(1, MAX)] = 10
@@ -98,6 +98,10 @@ class Config:
     def folder(self) -> Path:
         """The training's folder."""
         raise NotImplementedError
+
+    def identity(self) -> dict[str, Any]:
+        """What must be unchanged for a training to resume: all but `free`."""
+        return {name: value for name, value in self.to_dict().items() if name not in self.free}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, without the folder: the content of config.json."""

@@ -20,7 +20,6 @@ from welfare_env import writing
 
 CONFIG, STATE, LOG, POLICY, BOARD = "config.json", "state.safetensors", "log.jsonl", "policy.json", "tensorboard"
 LARGEST_CONFIG = 1 << 20  # bytes
-OTHERWISE = "Give the same options (those left out have their defaults), or another folder (--out)"
 Line = Mapping[str, Any]  # of the log
 
 
@@ -31,62 +30,43 @@ def replaced(path: Path) -> Iterator[Path]:
     Raises:
         TrainingError: the file cannot be written.
     """
+    with _written(path), writing.replaced(path) as draft:
+        yield draft
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
     try:
-        with writing.replaced(path) as draft:
-            yield draft
+        yield
     except OSError as error:
-        raise unwritable(path, error) from error
-
-
-def unwritable(path: Path, error: Exception) -> TrainingError:
-    """The error for a file or a folder that cannot be written."""
-    return TrainingError(
-        f"{shown(path)} cannot be written ({reason(error)}): check the disk, or give another folder; the training "
-        "resumes from its last save"
-    )
-
-
-def difference(name: str, there: object, here: object) -> str:
-    """An option in which the training of a folder differs from this one. This one's may be a default."""
-    return f"it has {name}={there!r}, this one {here!r}"
+        raise TrainingError(
+            f"{shown(path)} cannot be written ({reason(error)}): check the disk, or give another folder; the training "
+            "resumes from its last save"
+        ) from error
 
 
 def saved_iterations(folder: Path) -> int | None:
-    """Number of iterations of the state in a folder; None if there is no state."""
+    """Number of iterations of the state in a folder, read without torch; None if there is no state."""
     try:
-        return int(_metadata(folder)["iteration"])
+        with (folder / STATE).open("rb") as file:
+            header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
+        return int(header["__metadata__"]["iteration"])
     except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
         return None
 
 
-def saved_start(folder: Path) -> str | None:
-    """Content id of the `start` checkpoint of the training in a folder; None without a state or start."""
-    try:
-        start = parse_json(_metadata(folder)["options"])["start"]
-    except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
-        return None
-    return start if isinstance(start, str) else None
-
-
-def _metadata(folder: Path) -> Mapping[str, str]:
-    """The metadata of the state in a folder, read without torch."""
-    with (folder / STATE).open("rb") as file:
-        header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
-    return header["__metadata__"]
-
-
-def write_config(folder: Path, kind: str, values: Mapping[str, Any]) -> None:
-    """Write the config of a training: its kind ("board", "modal" or "population") and its fields.
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON file, atomically.
 
     Raises:
         TrainingError: the file cannot be written.
     """
-    with replaced(folder / CONFIG) as draft:
-        draft.write_text(json.dumps({"kind": kind, **values}, indent=2) + "\n")
+    with replaced(path) as draft:
+        draft.write_text(json.dumps(values, indent=2) + "\n")
 
 
 def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
-    """The kind and the fields from the file of `write_config`.
+    """The kind ("board" or "modal") and the fields of the config of a training.
 
     Raises:
         TrainingError: the file is missing or damaged.
@@ -99,16 +79,6 @@ def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
         raise TrainingError(f"{shown(folder)}: no training: it has no {CONFIG}") from error
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise TrainingError(f"{shown(path)} is damaged or not the config of a training: {reason(error)}") from error
-
-
-def write_policy(folder: Path, policy: Mapping[str, Any]) -> None:
-    """Write the policy learned in modal_env, for people and for `agents.make`.
-
-    Raises:
-        TrainingError: the file cannot be written.
-    """
-    with replaced(folder / POLICY) as draft:
-        draft.write_text(json.dumps(policy, indent=2) + "\n")
 
 
 # The log.
@@ -144,26 +114,19 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Line], None]]:
     from tensorboardX import SummaryWriter
 
     path = folder / LOG
-    try:
+    with _written(folder):
         board, file = SummaryWriter(str(folder / BOARD), purge_step=done + 1), path.open("a")
-    except OSError as error:
-        raise unwritable(folder, error) from error
     with board, file:
 
         def log(line: Line) -> None:
-            try:
+            with _written(path):
                 file.write(json.dumps(line) + "\n")
                 file.flush()
-            except OSError as error:
-                raise unwritable(path, error) from error
             for name, value in line.items():
                 if isinstance(value, float):
                     board.add_scalar(name, value, line["iteration"])
 
         yield log
-
-
-# The log as a table.
 
 
 def log_rows(folders: Sequence[str | Path]) -> list[Row]:
@@ -172,45 +135,22 @@ def log_rows(folders: Sequence[str | Path]) -> list[Row]:
     Raises:
         TrainingError: a folder without a training, or with a damaged log.
     """
-    logs = [(folder, log_lines(Path(folder)), read_config(Path(folder))[1]) for folder in folders]
-    metrics = metrics_of(line for _, lines, _ in logs for line in lines)
-    return [
-        row
-        for folder, lines, config in logs
-        for row in metric_rows(str(folder), float(config.get("seed", math.nan)), lines, metrics)
-    ]
+    rows: list[Row] = []
+    for folder in map(Path, folders):
+        seed = read_config(folder)[1].get("seed", math.nan)
+        try:
+            lines = [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
+        except (OSError, ValueError, TypeError) as error:
+            raise TrainingError(f"{shown(folder)}: no training log here: {reason(error)}") from error
+        rows += metric_rows(str(folder), seed, lines)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name, math.nan) for name in names} for row in rows]
 
 
-def metric_rows(folder: str, seed: float, lines: Iterable[Line], metrics: Sequence[str]) -> list[Row]:
-    """The rows of one training; nan for metrics not logged in an iteration."""
+def metric_rows(folder: str, seed: float, lines: Iterable[Line]) -> list[Row]:
+    """The rows of one training: the numbers of its log's lines."""
     return [
         {"folder": folder, "seed": seed, "iteration": line.get("iteration", number)}
-        | {metric: number_of(line.get(metric)) for metric in metrics}
+        | {name: value for name, value in line.items() if isinstance(value, int | float)}
         for number, line in enumerate(lines, 1)
     ]
-
-
-def metrics_of(lines: Iterable[Line]) -> list[str]:
-    """The names of all logged numbers, in order of first occurrence."""
-    names = (name for line in lines for name, value in line.items() if isinstance(value, int | float))
-    return [name for name in dict.fromkeys(names) if name != "iteration"]
-
-
-def log_lines(folder: Path) -> list[dict[str, Any]]:
-    """The log of a training.
-
-    Raises:
-        TrainingError: there is no log.
-    """
-    try:
-        return [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(f"{shown(folder)}: no training log here: {reason(error)}") from error
-
-
-def number_of(value: object) -> float:
-    """A logged value; nan if it is not a number."""
-    try:
-        return float(value) if isinstance(value, int | float) else math.nan
-    except OverflowError:
-        return math.nan

@@ -20,8 +20,8 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs
 from agents.rl.token_press import Said
 from evaluation.measures.intervals import mean_estimate, mean_estimates
+from training.board.algorithm import play_of
 from training.board.playing import runner_of
-from training.board.ppo import play_of
 from training.board.saving import CHECKPOINT
 from training.board.seats import LEARNER
 from training.runs import config_of
@@ -77,7 +77,7 @@ def _played(
             runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM])
         )
     if way == "greedy orders":
-        for network in (runner.network, *runner.also.values()):
+        for network in runner.networks.values():
             _take_most_probable_orders(network)
     episodes = [episode for episode in runner.sample(explore=way != "greedy") if episode.agent_id == LEARNER]
     results = runner.take_results()
@@ -165,7 +165,7 @@ def _bits(runner: Any, episodes: list[Any], results: list[Any], seed: int) -> np
 def _drawn(runner: Any, packed: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Orders sampled from the network, int64 [R], and the log probabilities of decisions, float64 [B]."""
     inputs = runner.reader.read(packed)
-    answers, logps, _ = runner.network.answer(inputs, rng.random(inputs.num_rows))
+    answers, logps, _ = runner.networks[LEARNER].answer(inputs, rng.random(inputs.num_rows))
     return answers, _sums(inputs, logps)
 
 
@@ -173,7 +173,7 @@ def _judged(runner: Any, packed: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """The log probabilities of decisions: float64 [B]."""
     inputs = runner.reader.read(packed)
     with torch.no_grad():
-        return _sums(inputs, runner.network.judge(inputs, answers).logp.numpy())
+        return _sums(inputs, runner.networks[LEARNER].judge(inputs, answers).logp.numpy())
 
 
 def _orders(episodes: list[Any], results: list[Any]) -> tuple[np.ndarray, np.ndarray]:

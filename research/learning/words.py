@@ -94,8 +94,8 @@ def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     """Returns, differences and bits; for trainings without words only the returns."""
     if config.press != "none":
         return word_effects(config.folder, GAMES, way)
+    from training.board.algorithm import play_of
     from training.board.playing import play_games
-    from training.board.ppo import play_of
 
     (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the same seats as `word_effects`
     given = {LEARNER: checkpoint.load(config.folder / "checkpoint")}
@@ -116,8 +116,8 @@ def study(folder: Path) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
 
 def going(config: training.TrainConfig) -> str:
     """The probability that each seat on board "pass" moves in the first Spring, after words and after silence."""
+    from training.board.algorithm import play_of
     from training.board.playing import runner_of
-    from training.board.ppo import play_of
 
     given = {LEARNER: checkpoint.load(config.folder / "checkpoint")}
     runner = runner_of(replace(play_of(config), num_games=GAMES), given)
@@ -127,7 +127,7 @@ def going(config: training.TrainConfig) -> str:
     texts = [runner.board.orders.texts[order] for order in inputs.orders]
     moves = [at for at, text in enumerate(texts) if " - " in text and " S " not in text]  # one per power
     with torch.no_grad():
-        chance = runner.network.judge(inputs, np.array(moves) - inputs.starts[:-1]).logp.exp().numpy()
+        chance = runner.networks[LEARNER].judge(inputs, np.array(moves) - inputs.starts[:-1]).logp.exp().numpy()
     powers = len(runner.board.powers)
     heard = first[:, layout_of(runner.board).size : -2].reshape(len(first), powers, -1)
     spoke = heard[:, 1:, :2].any(axis=(1, 2))

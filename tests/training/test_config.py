@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ray.rllib.core import DEFAULT_MODULE_ID
 
 from tests.training.small import SMALL
 from training import TrainConfig
-from training.board.ppo import _spaces, make_config, play_of
+from training.board.algorithm import make_config, play_of, spaces_of
+from training.board.seats import LEARNER
 from training.cli.commands import RESPONSE, SELF_PLAY
 from training.config import file_name
 from training.errors import TrainingError
@@ -137,9 +137,9 @@ def test_every_profile_has_a_folder_of_its_own() -> None:
 def test_schedules_end_at_the_horizon() -> None:
     config = replace(SMALL, horizon=10, lr=0.1)
     play = play_of(config)
-    learner = make_config(play, config).build_learner(spaces=_spaces(play))
+    learner = make_config(play, config).build_learner(spaces=spaces_of(play))
     rates = []
     for iteration in (0, 5, 10, 11, 1000):
         learner.begin_iteration(iteration)
-        rates.append(learner.get_optimizer(DEFAULT_MODULE_ID).param_groups[0]["lr"])
+        rates.append(learner.get_optimizer(LEARNER).param_groups[0]["lr"])
     assert rates == pytest.approx([0.1, 0.055, 0.01, 0.01, 0.01])

@@ -104,7 +104,7 @@ def test_both_runners_of_the_benchmark_play_the_same_game():
     chosen = benchmark.config_of("clique:3", years=4, games=2)
     play = benchmark.play_of(chosen)
     ours, theirs = benchmark.batched(chosen), benchmark.stock(play, 1)
-    benchmark.check_equal(ours.network, theirs.module[benchmark.SHARED].unwrapped().network)
+    benchmark.check_equal(ours.networks["learner"], theirs.module[benchmark.SHARED].unwrapped().network)
     episodes = ours.sample(explore=False)
     (episode,) = theirs.sample(num_episodes=1, explore=False)
     assert benchmark.steps(episodes) == 2 * benchmark.steps(list(episode.agent_episodes.values()))
@@ -114,7 +114,7 @@ def test_both_runners_of_the_benchmark_play_the_same_game():
 
 
 def test_the_benchmark_refuses_other_networks():
-    one, two = (benchmark.batched(benchmark.config_of("clique:3", 1, 1)).network for _ in range(2))
+    one, two = (benchmark.batched(benchmark.config_of("clique:3", 1, 1)).networks["learner"] for _ in range(2))
     benchmark.check_equal(one, two)
     with torch.no_grad():
         two.place += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -11,26 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from typer.testing import CliRunner
 
-import agents
 import training
 from agents.runtime.files import parse_json
-from agents.specs import read, read_profile
 from tests.training.small import logged, same, stop_after, weights_of
 from training import TrainConfig, TrainingError
 from training.board import ppo
+from training.board.algorithm import make_config, play_of, spaces_of
 from training.board.learner import Collate
-from training.board.ppo import _improve, _spaces, describe, make_config, play_of, train
+from training.board.ppo import _improve, describe, train
 from training.board.runner import BatchedEnvRunner, GameResult
-from training.board.saving import network_of, weights
-from training.board.seats import Lineup
+from training.board.saving import all_weights, network_of
+from training.board.seats import LEARNER, Lineup
 from training.board.tape import ADVANTAGES
-from training.board.training_key import identity
 from training.cli.commands import app
-from welfare_env import UnknownAgentError
 from welfare_env.errors import WelfareEnvError
 
 SMALL = TrainConfig(
@@ -97,46 +92,6 @@ def test_seats_that_nobody_can_have_are_told_before_any_game(tmp_path: Path, aga
     assert other.lineup.players == ("cooperators", "dove")
 
 
-def test_folders_tell_who_learns() -> None:
-    given = [
-        SMALL,
-        replace(SMALL, also="cooperators=own"),
-        replace(SMALL, also="cooperators=inequity:1,0.5"),
-        replace(SMALL, also=()),
-        replace(SMALL, also=("cooperators=own", "robbers=own"), against=("cooperators", "robbers")),
-    ]
-    names = {config.folder.name for config in given}
-    assert len(names) == len(given)
-    assert "welfare-cooperators-cooperators=social-clique:3" in names
-    mixed = replace(SMALL, also=(), against=("1*learner + 2*hold",))
-    assert mixed.folder.name.startswith("welfare-1-learner-2-hold-")
-
-
-def test_the_sequence_of_opponents_counts() -> None:
-    """Games draw one by its number; two trainings that differ in it end with other weights."""
-    one, other = (replace(SMALL, also=(), against=against) for against in (("dove", "hold"), ("hold", "dove")))
-    there, now = (json.loads(identity(play_of(config), config)) for config in (one, other))
-    assert there != now
-    assert there["opponents"] == now["opponents"]
-
-
-def test_a_share_of_nothing_is_no_seat() -> None:
-    inside = "noisy:of=(mix:dove=1/2,hold=1/2),error=0.1"  # not a mix of ours
-    assert replace(SMALL, also=(), against=(inside,)).lineup.players == (inside,)
-    for mix in ("mix:cooperators=0,hold=1", "mix:cooperators=-1,hold=2", "mix:cooperators=2/3,hold=2/3"):
-        with pytest.raises(TrainingError, match="the shares of a mix must"):
-            replace(SMALL, against=(mix,))
-    spaced = replace(SMALL, against=("(mix:cooperators=1/2,hold=1/2)", " cooperators"))
-    assert spaced.lineup.players == ("cooperators", "hold")
-
-
-def test_trainings_of_one_network_are_what_they_were() -> None:
-    """Their identity does not know of others, so that folders of earlier versions resume."""
-    alone = replace(SMALL, also=(), against="dove")
-    assert "also" not in json.loads(identity(play_of(alone), alone))
-    assert json.loads(identity(play_of(SMALL), SMALL))["also"] == [["cooperators", "social"]]
-
-
 # Who sits where.
 
 
@@ -156,24 +111,6 @@ def test_names_in_profiles_and_mixes() -> None:
     assert abs((mixed == 2).sum() / (2 * len(mixed)) - 0.5) < 0.05
 
 
-@pytest.mark.slow
-def test_a_learner_in_a_profile_by_itself() -> None:
-    runner = runner_of(TrainConfig(against="2*learner + 1*hold", map_name="clique:3", years=1, games=6))
-    runner.sample()
-    assert {len(result.learners) for result in runner.take_results()} == {2, 3}
-
-
-def test_only_a_profile_or_a_mix_has_names() -> None:
-    assert read_profile("3*cops + 1*(rl:cops)", ("cops",)).text == "3*cops + 1*(rl:cops)"
-    parts = read("mix:cops=1/2,(dove:share=0.5)=1/2", ("cops",)).parts
-    assert [part.text for part, _ in parts] == ["cops", "dove:share=0.5"]
-    with pytest.raises(UnknownAgentError, match="not a policy by itself"):
-        read("cops", ("cops",)).make()
-    for text in ("noisy:of=cops", "cops:share=1", "cops"):
-        with pytest.raises(UnknownAgentError, match="unknown agent"):
-            read(text, ("cops",) if text != "cops" else ())
-
-
 # Rewards.
 
 
@@ -182,7 +119,7 @@ def test_each_is_paid_by_its_own_reward() -> None:
     episodes, results = runner.sample(), runner.take_results()
     paid: dict[str, list[float]] = {}
     for episode in episodes:
-        assert episode.module_id == {"learner": DEFAULT_MODULE_ID}.get(episode.agent_id, episode.agent_id)
+        assert episode.module_id == episode.agent_id
         paid.setdefault(episode.agent_id, []).append(float(np.sum(episode.rewards.data)))
     assert set(paid) == {"learner", "cooperators", "cynics"}
     for result in results:
@@ -198,7 +135,7 @@ def test_each_is_paid_by_its_own_reward() -> None:
 def test_same_rewards_and_weights_play_the_game_of_self_play() -> None:
     """Of two networks with the same weights nobody can tell which plays."""
     several = runner_of(replace(SMALL, also="cooperators=own"))
-    several.also["cooperators"].load_state_dict(several.network.state_dict())
+    several.networks["cooperators"].load_state_dict(several.networks[LEARNER].state_dict())
     alone = runner_of(replace(SMALL, also=(), against="learner"))
     episodes = [runner.sample() for runner in (several, alone)]
     games = [runner.take_results() for runner in (several, alone)]
@@ -224,7 +161,7 @@ def test_what_is_logged_of_games() -> None:
 def test_each_network_has_a_batch_of_its_own() -> None:
     episodes = runner_of(SMALL).sample()
     batches = Collate(None, None)(episodes=episodes)
-    assert set(batches) == {DEFAULT_MODULE_ID, "cooperators"}
+    assert set(batches) == {LEARNER, "cooperators"}
     for module_id, batch in batches.items():
         mine = [episode for episode in episodes if episode.module_id == module_id]
         assert len(batch[Columns.OBS]) == sum(map(len, mine))
@@ -234,26 +171,12 @@ def test_each_network_has_a_batch_of_its_own() -> None:
         assert all(torch.equal(alone[name], batch[name]) for name in batch)
 
 
-@pytest.mark.parametrize("learns", [DEFAULT_MODULE_ID, "cooperators"])
-def test_what_one_learns_does_not_touch_the_other(learns) -> None:
-    play = play_of(SMALL)
-    learner = make_config(play, SMALL).build_learner(spaces=_spaces(play))
-    other = "cooperators" if learns == DEFAULT_MODULE_ID else DEFAULT_MODULE_ID
-    before = {name: weights(learner, name) for name in (learns, other)}
-    episodes = [episode for episode in runner_of(SMALL).sample() if episode.module_id == learns]
-    figures = _improve(learner, SMALL, 0, episodes)
-    assert {name.count("/") for name in figures} == {1 if learns == DEFAULT_MODULE_ID else 2}
-    assert same(before[other], weights(learner, other))
-    assert not same(before[learns], weights(learner, learns))
-    assert not learner.get_optimizer(other).state
-
-
 @pytest.mark.slow
 def test_each_sees_its_own_decisions_as_often() -> None:
     """Once an epoch, though the learner has a third of the others' seats, and with the step size of the iteration."""
     config = replace(SMALL, games=48, against="cooperators", minibatch=16, epochs=2, horizon=10)
     play = play_of(config)
-    learner = make_config(play, config).build_learner(spaces=_spaces(play))
+    learner = make_config(play, config).build_learner(spaces=spaces_of(play))
     episodes = runner_of(config).sample()
     rates = {}
     update = learner.update
@@ -265,7 +188,7 @@ def test_each_sees_its_own_decisions_as_often() -> None:
 
     learner.update = noted
     _improve(learner, config, 5, episodes)
-    for name in (DEFAULT_MODULE_ID, "cooperators"):
+    for name in (LEARNER, "cooperators"):
         decisions = sum(len(episode) for episode in episodes if episode.module_id == name)
         (steps,) = {int(memory["step"]) for memory in learner.get_optimizer(name).state.values()}
         assert abs(steps - 2 * decisions / 16) <= 1
@@ -274,19 +197,16 @@ def test_each_sees_its_own_decisions_as_often() -> None:
 
 def test_networks_begin_differently_and_learn_apart(tmp_path: Path) -> None:
     play = play_of(replace(SMALL, also=("a=own", "b=own"), against=("a", "b")))
-    learner = make_config(play, SMALL).build_learner(spaces=_spaces(play))
-    first = [weights(learner, name) for name in (DEFAULT_MODULE_ID, "a", "b")]
+    learner = make_config(play, SMALL).build_learner(spaces=spaces_of(play))
+    first = [all_weights(learner, play)[name] for name in (LEARNER, "a", "b")]
     assert not any(same(one, other) for one, other in ((first[0], first[1]), (first[0], first[2]), first[1:]))
     alone = make_config(play_of(replace(SMALL, also=(), against="dove")), SMALL)
-    assert same(first[0], weights(alone.build_learner(spaces=_spaces(play_of(SMALL)))))
-
-
-def test_all_see_the_position_only(tmp_path: Path) -> None:
-    train(replace(SMALL, sees="position", iterations=1, out=tmp_path))
-    for name in ("checkpoint", "cooperators"):
-        policy = agents.make(f"rl:{tmp_path / name}")
-        env = runner_of(SMALL)
-        assert not policy.network_for(env.board, env.rules).reads_points
+    assert same(
+        first[0],
+        all_weights(
+            alone.build_learner(spaces=spaces_of(play_of(SMALL))), play_of(replace(SMALL, also=(), against="dove"))
+        )[LEARNER],
+    )
 
 
 # What is kept.
@@ -307,32 +227,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict]]:
 NAMES = ("checkpoint", "cooperators", "best", "best-cooperators")
 
 
-@pytest.mark.slow
-def test_the_others_are_kept_beside_the_learner(whole) -> None:
-    folder, after = whole
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == {*NAMES, "tensorboard"}
-    assert not same(after[-1]["cooperators"], after[0]["cooperators"])
-    assert not same(after[-1]["cooperators"], after[-1]["checkpoint"])
-    origin = parse_json((folder / "cooperators" / "checkpoint.json").read_bytes())["origin"]
-    assert {"iterations": 4, "learner": "cooperators", "reward": "social", "seed": 0}.items() <= origin.items()
-    for name in NAMES:
-        assert not agents.make(f"rl:{folder / name}").greedy  # as they were trained
-
-
 def test_with_the_best_iterate_are_the_others_that_it_met(whole) -> None:
     folder, after = whole
     best = int(np.argmax([line["held-out/return"] for line in logged(folder)]))
     assert same(weights_of(folder, "best"), after[best]["checkpoint"])
     assert same(weights_of(folder, "best-cooperators"), after[best]["cooperators"])
-
-
-def test_the_log_tells_of_each(whole) -> None:
-    folder, _ = whole
-    for line in logged(folder):
-        assert line["play/return"] == line["play/points"] == line["against/cooperators"]
-        points = (line["play/points"] + 2 * line["play/cooperators/points"]) / 3
-        assert line["play/cooperators/return"] == pytest.approx(points, abs=1e-5)
-        assert line["learn/cooperators/entropy"] != line["learn/entropy"]
 
 
 @pytest.mark.slow
@@ -356,31 +255,6 @@ def test_checkpoints_are_written_again(tmp_path: Path, whole, name) -> None:
     assert same(weights_of(tmp_path / "run", name), weights_of(whole[0], name))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"also": (), "against": "learner"},
-        {"also": "cooperators=own"},
-        {"also": ("robbers=social",), "against": "robbers"},
-        {"also": ("cooperators=social", "robbers=own"), "against": ("cooperators", "robbers")},
-    ],
-)
-def test_others_are_another_training(tmp_path: Path, whole, changes) -> None:
-    shutil.copytree(whole[0], tmp_path / "run")
-    config = replace(SMALL, lr=0.05, out=tmp_path / "run", **changes)
-    with pytest.raises(TrainingError, match=r"another training: it has .*also="):
-        train(config)
-
-
-@pytest.mark.slow
-def test_a_league_is_the_learners(tmp_path: Path) -> None:
-    config = replace(SMALL, iterations=3, league_share=0.5, league_every=1, held_out_every=0, out=tmp_path)
-    train(config)
-    assert any("against/league" in line for line in logged(tmp_path))
-    train(replace(config, iterations=4))
-    assert len(logged(tmp_path)) == 4
-
-
 @pytest.mark.slow
 def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
     """The others begin as they would without; a training that stopped after the imitation goes on."""
@@ -389,9 +263,9 @@ def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
     with pytest.raises(RuntimeError):
         train(replace(config, iterations=3), stop_after(1, RuntimeError))
     train(config)
-    plain = make_config(play_of(SMALL), SMALL).build_learner(spaces=_spaces(play_of(SMALL)))
-    for name, module_id, is_same in (("checkpoint", DEFAULT_MODULE_ID, False), ("cooperators", "cooperators", True)):
-        now, begun = weights_of(tmp_path, name), weights(plain, module_id)
+    plain = make_config(play_of(SMALL), SMALL).build_learner(spaces=spaces_of(play_of(SMALL)))
+    for name, module_id, is_same in (("checkpoint", LEARNER, False), ("cooperators", "cooperators", True)):
+        now, begun = weights_of(tmp_path, name), all_weights(plain, play_of(SMALL))[module_id]
         assert all(np.allclose(now[key], begun[key], rtol=0, atol=1e-6) for key in now) is is_same
 
 

@@ -16,7 +16,6 @@ from welfare_env.engine import layout_of
 torch = pytest.importorskip("torch")
 pytest.importorskip("ray")
 
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
 import agents
@@ -25,14 +24,16 @@ from agents import ScriptedPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import to_send
+from training.board import ppo
+from training.board.algorithm import make_config
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import means_by_kind
 from training.board.modules import rows
-from training.board.ppo import make_config, train
+from training.board.ppo import train
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play
-from training.board.seats import Lineup
+from training.board.seats import LEARNER, Lineup
 from training.board.tape import Tape
 from training.errors import TrainingError
 from welfare_env import Rules, load_board
@@ -123,10 +124,11 @@ def noted(runner: BatchedEnvRunner, monkeypatch: pytest.MonkeyPatch) -> dict[tup
     found: dict[tuple[int, int], deque] = defaultdict(deque)
     decide = Tape.decide
 
-    def note(tape: Tape, games: np.ndarray, powers: np.ndarray, *rest: np.ndarray) -> None:
-        for game, power, seen, action in zip(games.tolist(), powers.tolist(), *rest[:2], strict=True):
+    def note(tape: Tape, games: np.ndarray, powers: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+        noted = columns["observations"], columns["actions"]
+        for game, power, seen, action in zip(games.tolist(), powers.tolist(), *noted, strict=True):
             found[game, power].append((seen, action))
-        decide(tape, games, powers, *rest)
+        decide(tape, games, powers, columns)
 
     monkeypatch.setattr(Tape, "decide", note)
     runner.sample()
@@ -221,7 +223,7 @@ class TestImitation:
         lesson, reader = watch(a_play(), "parrot", 4), InputEncoder(BOARD, RULES)
         assert set(lesson.observations[:, -2].tolist()) == {0, 1, 2}
         network = BoardNetwork(BOARD, SMALL, 2)
-        assert imitate(network, reader, lesson, seed=0, epochs=40, lr=0.02) < 0.3
+        assert imitate(network, reader, lesson, seed=0, lr=0.02) < 0.3
         inputs = reader.read(lesson.observations)
         answers, _, _ = network.answer(inputs, np.full(inputs.num_rows, -1.0))
         decision, slot = rows(inputs)
@@ -234,7 +236,9 @@ class TestLearning:
         returns: list[float] = []
         options = {"epochs": 4, "minibatch": 128, "lr": 0.005, "entropy": 0.01, "save_every": 1000} | options
         config = TrainConfig(out=folder, horizon=options["iterations"], held_out_every=0, **options)
-        train(config, lambda told: returns.append(told.logged["play/return"]), play=play)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ppo, "play_of", lambda config: play)
+            train(config, lambda told: returns.append(told.logged["play/return"]))
         return returns
 
     @pytest.mark.slow
@@ -263,13 +267,13 @@ class TestLearning:
     def test_the_module_draws_what_it_learns_from(self) -> None:
         """RLlib's own runners ask the module for actions."""
         runner = runner_of(a_play())
-        module, reader = runner.module[DEFAULT_MODULE_ID].unwrapped(), runner.reader
+        module, reader = runner.module[LEARNER].unwrapped(), runner.reader
         state = welfare_env.Game("clique:3", RULES).position.state.row
         heard = np.stack([observe_messages(BOARD, RULES, power, []) for power in BOARD.powers] * 2)
         packed = reader.pack(np.stack([state] * 6), np.arange(6) % 3, heard, np.array([1, 0, 2, 0, 1, 0]))
         drawn = module.forward_exploration({Columns.OBS: torch.from_numpy(packed)})
-        assert runner.get_spaces()[DEFAULT_MODULE_ID][0].contains(packed[0])
-        assert runner.get_spaces()[DEFAULT_MODULE_ID][1].contains(drawn[Columns.ACTIONS][0].numpy())
+        assert runner.get_spaces()[LEARNER][0].contains(packed[0])
+        assert runner.get_spaces()[LEARNER][1].contains(drawn[Columns.ACTIONS][0].numpy())
         told = module.forward_train({Columns.OBS: torch.from_numpy(packed), Columns.ACTIONS: drawn[Columns.ACTIONS]})
         decision, slot = told["row_decision"], told["row_slot"]
         torch.testing.assert_close(told[Columns.ACTION_LOGP], drawn[Columns.ACTION_LOGP][decision, slot])

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
 import agents
@@ -18,13 +17,14 @@ import evaluation
 from evaluation.exact import exploitability
 from evaluation.exact.best_responses import best_response
 from tests.training.small import SMALL, same, weights_of
+from training.board.algorithm import make_config, play_of
 from training.board.config import read_years
 from training.board.learner import PPOLearner
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT
-from training.board.ppo import _grown, make_config, play_of, train, years_at
+from training.board.ppo import _grown, train, years_at
 from training.board.runner import BatchedEnvRunner
 from training.board.sampling import HELD_OUT, HeldOut
-from training.board.seats import Lineup, read_coalitions
+from training.board.seats import LEARNER, Lineup, read_coalitions
 from training.board.tape import ADVANTAGES, VALUE_TARGETS
 from training.errors import TrainingError
 
@@ -121,7 +121,7 @@ def test_in_every_stage_of_a_curriculum_the_learner_reads_what_the_player_saw(tm
         Columns.OBS: np.concatenate([episode.observations.data[:-1] for episode in episodes]),
         Columns.ACTIONS: np.concatenate([episode.actions.data for episode in episodes]),
     }
-    judged = runner.module[DEFAULT_MODULE_ID].unwrapped()._forward_train(batch)
+    judged = runner.module[LEARNER].unwrapped()._forward_train(batch)
     stored = {
         name: np.concatenate([episode.extra_model_outputs[name].data for episode in episodes])
         for name in (Columns.ACTION_LOGP, Columns.VF_PREDS)

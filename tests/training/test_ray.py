@@ -4,7 +4,6 @@ import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,17 @@ ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.core import DEFAULT_MODULE_ID  # noqa: E402
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
-from ray.rllib.env.single_agent_episode import SingleAgentEpisode  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 import evaluation  # noqa: E402
 import training  # noqa: E402
 from agents.rl import checkpoint  # noqa: E402
+from tests.training.small import logged  # noqa: E402
+from training.board.algorithm import make_config, play_of  # noqa: E402
 from training.board.config import TrainConfig  # noqa: E402
-from training.board.ppo import Progress, _spaces, make_config, play_of, train  # noqa: E402
-from training.board.runner import BatchedEnvRunner  # noqa: E402
-from training.board.sampling import _play, _state, number_apart, sampling  # noqa: E402
+from training.board.ppo import Progress, train  # noqa: E402
+from training.board.seats import LEARNER  # noqa: E402
 from training.cli.commands import app  # noqa: E402
 from welfare_env import Rules  # noqa: E402
 
@@ -74,46 +72,31 @@ def test_training_with_a_worker(tmp_path):
 
 
 @pytest.mark.parametrize("changes", [{}, SEVERAL])
-def test_two_workers_sample_what_the_same_runners_sample_without_ray(tmp_path, changes):
-    """Game for game and number for number; the first worker plays the odd game."""
-    config = replace(config_of(tmp_path, workers=2, **changes), games=5)
-    play, configure = play_of(config), partial(make_config, config=config)
-    learner = configure(play).build_learner(spaces=_spaces(play))
-    with sampling(play, configure, 2, None) as sampler:
-        parallel = [sampler.sample(learner, iteration, [], years=2) for iteration in (0, 3)]
-    runners = [
-        BatchedEnvRunner(config=configure(replace(play, num_games=games)), worker_index=index)
-        for index, games in ((1, 3), (2, 2))
-    ]
-    for (episodes, results), iteration in zip(parallel, (0, 3), strict=True):
-        parts = [_play(runner, _state(learner, iteration, [], 2)) for runner in runners]
-        number_apart([played for played, _ in parts])
-        assert results == [game for _, games in parts for game in games]
-        wanted = [episode for played, _ in parts for episode in played]
-        assert [episode.id_ for episode in episodes] == [episode.id_ for episode in wanted]
-        for one, other in zip(episodes, wanted, strict=True):
-            assert arrays_of(one).keys() == arrays_of(other).keys()
-            for name, array in arrays_of(one).items():
-                np.testing.assert_array_equal(array, arrays_of(other)[name])
-    assert parallel[0][1] != parallel[1][1]
+def test_workers_change_nothing(tmp_path, changes):
+    """With any number of them, and if one is killed in every iteration; another number resumes, too."""
+    plain = replace(config_of(tmp_path / "plain", **changes), games=40, iterations=3)
+    train(plain)
+    parts = replace(plain, workers=2, out=tmp_path / "parts")
+    train(replace(parts, iterations=2), lambda progress: kill_a_worker())
+    train(replace(parts, workers=1))
+    for path in (tmp_path / "plain").glob("*/weights.safetensors"):
+        assert path.read_bytes() == (tmp_path / "parts" / path.parent.name / path.name).read_bytes()
+    assert logged(tmp_path / "plain") == logged(tmp_path / "parts")
 
 
-def arrays_of(episode: SingleAgentEpisode) -> dict[str, np.ndarray]:
-    """Everything that is learned from."""
-    outputs = {name: buffer.data for name, buffer in episode.extra_model_outputs.items()}
-    return {
-        "observations": episode.observations.data,
-        "actions": episode.actions.data,
-        "rewards": episode.rewards.data,
-        **outputs,
-    }
+def kill_a_worker():
+    """A process of Ray that has a runner."""
+    import psutil
+
+    workers = [one for one in psutil.Process().children(recursive=True) if "ray::Runner" in " ".join(one.cmdline())]
+    workers[0].kill()
 
 
 @pytest.mark.parametrize("changes", [{}, SEVERAL])
 def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, small_ray, changes):
     config = config_of(tmp_path, **changes)
     algorithm = make_config(play_of(config), config).build_algo()
-    names = [DEFAULT_MODULE_ID, *config.rewards]
+    names = [LEARNER, *config.rewards]
     before = [weights_of(algorithm, name) for name in names]
     told = algorithm.train()
     assert told["env_runners"]["num_episodes"] >= 4
@@ -161,7 +144,7 @@ def test_rllibs_own_loop_ends_with_the_weights_of_train(tmp_path, small_ray):
     algorithm.stop()
     assert told["env_runners"]["num_episodes"] == config.games
     ours = checkpoint.load(train(replace(config, iterations=3))).weights
-    for name, weight in weights_of(algorithm, DEFAULT_MODULE_ID).items():
+    for name, weight in weights_of(algorithm, LEARNER).items():
         np.testing.assert_allclose(weight.numpy(), ours[name], rtol=0, atol=1e-6)
 
 
@@ -174,13 +157,3 @@ def test_what_rllibs_own_loop_cannot_do_is_refused(tmp_path, only):
 def weights_of(algorithm: Any, name: str) -> dict[str, Any]:
     network = algorithm.get_module(name).unwrapped().network
     return {key: value.clone() for key, value in network.state_dict().items()}
-
-
-def test_several_networks_resume_with_workers_bit_for_bit(tmp_path):
-    config = config_of(tmp_path / "whole", workers=2, **SEVERAL)
-    train(config)
-    train(replace(config, iterations=1, out=tmp_path / "parts"))
-    training.resume(tmp_path / "parts", iterations=2)
-    for name in ("checkpoint", "cooperators"):
-        one, other = (checkpoint.load(tmp_path / folder / name) for folder in ("whole", "parts"))
-        assert one.digest == other.digest

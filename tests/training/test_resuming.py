@@ -22,8 +22,9 @@ import training
 from agents.rl.checkpoint import CheckpointError
 from agents.runtime.files import parse_json
 from tests.training.small import SMALL, logged, same, stop_after, weights_of
+from training.board.algorithm import make_config, play_of
 from training.board.config import TrainConfig
-from training.board.ppo import make_config, play_of, train
+from training.board.ppo import train
 from training.board.sampling import HeldOut
 from training.board.seats import Lineup
 from training.cli.commands import app
@@ -95,7 +96,7 @@ def test_a_killed_process_goes_on(tmp_path: Path, name: str) -> None:
     subprocess.run(start, check=True, capture_output=True, env=environment, timeout=120)
     told = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "whole")])
     assert told.exit_code == 0, told.output
-    assert {gain["coalition"][0] for gain in json.loads(told.stdout)} == {"PLAYERA", "PLAYERB", "PLAYERC"}
+    assert json.loads(told.stdout)["exploitability"]["value"] >= 0
     assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "parts"))
 
 
@@ -201,15 +202,13 @@ def test_checkpoints_are_written_again(copied: Path, finished: Finished, damage:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("field", ["against", "start"])
-def test_an_exchanged_checkpoint_is_another(tmp_path: Path, finished: Finished, field: str) -> None:
+def test_an_exchanged_opponent_is_another(tmp_path: Path, finished: Finished) -> None:
     given = shutil.copytree(finished(0) / "checkpoint", tmp_path / "given")
-    config = replace(SMALL, out=tmp_path / "run", **{field: f"rl:{given}" if field == "against" else given})
+    config = replace(SMALL, out=tmp_path / "run", against=f"rl:{given}")
     train(config)
     shutil.rmtree(given)
     shutil.copytree(finished(1) / "checkpoint", given)
-    told = {"against": "opponents", "start": "start"}[field]
-    with pytest.raises(TrainingError, match=f"another training: it has {told}="):
+    with pytest.raises(TrainingError, match="another training: it has against="):
         train(replace(config, iterations=4))
 
 
@@ -221,39 +220,20 @@ def test_a_moved_opponent_is_the_same(tmp_path: Path, finished: Finished) -> Non
     assert len(logged(tmp_path / "run")) == 4
 
 
-def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path, finished: Finished) -> None:
-    """But it is known; and what was never there is refused."""
+@pytest.mark.slow
+def test_a_start_is_needed_to_begin_and_not_to_resume(tmp_path: Path, finished: Finished) -> None:
     start = shutil.copytree(finished(0) / "checkpoint", tmp_path / "start")
     config = replace(SMALL, start=start, out=tmp_path / "run")
     train(config)
     start.rename(tmp_path / "moved")
     train(replace(config, iterations=4))
     assert len(logged(tmp_path / "run")) == 4
-    with pytest.raises(CheckpointError, match="mistyped: no checkpoint"):
-        train(replace(config, iterations=4, start=tmp_path / "mistyped"))
-    with pytest.raises(CheckpointError, match="no checkpoint"):
-        train(replace(config, out=tmp_path / "new"))
+    with pytest.raises(TrainingError, match="another training: it has start="):
+        train(replace(config, start=tmp_path / "moved"))
+    for wrong, told in ((start, "start: no checkpoint"), (finished(1), rf"folder of a training; give {finished(1)}/c")):
+        with pytest.raises(CheckpointError, match=told):
+            train(replace(config, start=wrong, out=tmp_path / "new"))
     assert not (tmp_path / "new").exists()
-    with pytest.raises(TrainingError, match=r"another training: it has start='weights-.* this one 'weights-"):
-        train(replace(config, iterations=4, start=finished(1) / "checkpoint"))
-    train(replace(config, iterations=5, start=tmp_path / "moved"))
-
-
-def test_what_is_no_start_is_said_in_new_and_in_finished_trainings(
-    tmp_path: Path, copied: Path, finished: Finished
-) -> None:
-    (tmp_path / "empty").mkdir()
-    other = finished(1)
-    missing = r": no checkpoint: checkpoint.json and weights.safetensors missing"
-    for start, told in (
-        (other, rf"{other}: no checkpoint, but the folder of a training; give {other}/checkpoint"),
-        (other / "config.json", r"config.json: no checkpoint: it is a file, not a folder"),
-        (tmp_path / "empty", f"empty{missing}"),
-        (tmp_path / "nowhere", f"nowhere{missing}"),
-    ):
-        for folder in (copied, tmp_path / "new"):
-            with pytest.raises(CheckpointError, match=told):
-                train(replace(REPORTED, start=start, out=folder))
 
 
 # A network of an earlier format.

@@ -9,12 +9,11 @@ from ray.rllib.core.columns import Columns
 import welfare_env
 from agents.rl.network import Size
 from agents.specs import ProfileError
+from training.board.algorithm import make_config
 from training.board.config import TrainConfig
 from training.board.opponents import Scripted
-from training.board.ppo import make_config
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play
-from training.board.sampling import number_apart
 from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, estimate, shuffled
 from training.errors import TrainingError
@@ -146,26 +145,27 @@ def test_decisions_in_a_position_stay_together_when_shuffled():
     assert not np.array_equal(order, shuffled(np.random.default_rng(1), positions))
 
 
-def test_positions_of_several_samples_have_different_numbers():
-    parts = [runner_of(games=2, seed=seed).sample() for seed in (0, 1, 2)]
-    counts = [len(positions_of(part)) for part in parts]
-    number_apart(parts)
-    assert len(set().union(*map(positions_of, parts))) == sum(counts)
-    assert [len(positions_of(part)) for part in parts] == counts
+def test_estimates_end_with_an_episode():
+    rewards, values = np.array([1, 2, 10, 20], np.float32), np.zeros(4, np.float32)
+    assert estimate(rewards, values, np.array([False, True, False, True]), 1.0, 1.0).tolist() == [3, 2, 30, 20]
 
 
-def positions_of(episodes):
-    return {number for episode in episodes for number in episode.extra_model_outputs[POSITION].data.tolist()}
-
-
-def test_estimate_of_interleaved_powers():
-    found = estimate(np.array([1, 10, 2, 20], np.float32), np.zeros(4, np.float32), np.array([-1, -1, 0, 1]), 1.0, 1.0)
-    assert found.tolist() == [3, 30, 2, 20]
+def test_a_sample_is_made_of_pieces():
+    """In whatever sequence they are played; positions of different pieces have different numbers."""
+    whole, parts = runner_of(games=20), runner_of(games=20)
+    episodes = whole.sample()
+    assert parts.play.pieces == [10, 10]
+    pieces = [parts.sample_piece(number, number) for number in (1, 0)]
+    again = [episode for piece in reversed(pieces) for episode in piece]
+    assert [episode.actions.data.tolist() for episode in again] == [each.actions.data.tolist() for each in episodes]
+    assert [episode.id_ for episode in again] == [episode.id_ for episode in episodes]
+    one, other = ({number for each in piece for number in each.extra_model_outputs[POSITION].data} for piece in pieces)
+    assert not one & other
 
 
 def test_a_league_plays_past_selves():
     runner = runner_of(("league",), games=4)
-    other = {name: value + 1 for name, value in runner.weights().items()}
+    other = {name: value.numpy() + 1 for name, value in runner.networks["learner"].state_dict().items()}
     runner.set_state({"league": [other]})
     runner.sample()
     frozen = runner._opponents[0].network.state_dict()

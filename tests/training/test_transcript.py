@@ -18,9 +18,9 @@ from agents.rl.token_press import Said
 from research.learning.psro import Population, play_seatings
 from tests.agents.test_toy_boards import played
 from training import TrainConfig
+from training.board.algorithm import make_config
 from training.board.games import TextHistory
 from training.board.imitation import watch
-from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, Play
 from training.board.seats import Lineup
 from welfare_env import Game, Rules
@@ -187,7 +187,7 @@ def test_a_curriculum_tells_the_history_of_each_game(monkeypatch):
     play = Play("clique:3", Rules(press=None, years=3), lineup, Size(8, 1))
     runner = BatchedEnvRunner(config=make_config(replace(play, num_games=3), TrainConfig()), worker_index=0)
     for years in (1, 3):
-        runner.set_years(years)
+        runner.set_state({"years": years})
         runner.sample()
     assert {number for _, phase, number in seen if phase == "S1901M"} == {0}
     assert {number for _, phase, number in seen if phase == "F1901M"} == {1}

@@ -223,7 +223,7 @@ class TestRewardsAndEnds:
 
 class TestSpaces:
     @pytest.mark.parametrize("options", MODES)
-    def test_observations_and_sampled_actions_are_in_their_spaces(self, options: dict) -> None:
+    def test_observations_and_sampled_actions_are_in_theirspaces_of(self, options: dict) -> None:
         env, seen, _ = made(map_name="pure", **options)
         while env.agents:
             actions = {}

@@ -133,7 +133,7 @@ class TestActions:
         with pytest.raises(PressError, match="is int: give a string"):
             env.step({"FRANCE": action} if make is welfare_env.parallel_env else action)
 
-    def test_spaces(self, make: Callable) -> None:
+    def testspaces_of(self, make: Callable) -> None:
         for options in ({"press": None}, {"press": "text"}, {"press": "tokens", "message_rounds": 0}):
             env = make(**options)
             assert "messages" not in env.observation_space("FRANCE").spaces

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, Optional
+from typing import Annotated, Any, ClassVar, Optional
 
 import typer
 
-from agents.specs import ProfileError
+from agents.specs import ProfileError, read_profile
 from training.board.rewards import Reward
 from training.board.seats import LEAGUE, LEARNER, Lineup, check_opponents, players_of, read_also, read_coalitions
 from training.config import MAX, Config, Range, file_name, folder_name
@@ -66,7 +66,7 @@ class TrainConfig(Config):
         RulesError: no such variant, or a game of impossible length.
     """
 
-    free: ClassVar[frozenset[str]] = Config.free | {"ray_address"}
+    free: ClassVar[frozenset[str]] = Config.free | {"workers", "ray_address"}
 
     variant: str = "welfare"
     against: tuple[str, ...] = (LEARNER,)
@@ -128,7 +128,9 @@ class TrainConfig(Config):
     ] = 10
     held_out_games: Annotated[int, Range(1, MAX)] = 32
     workers: Annotated[
-        int, typer.Option(help="Ray processes that play; 0: play in this process, without Ray."), Range(0, 4096)
+        int,
+        typer.Option(help="Ray processes that play, 16 games each at a time; 0: play in this process, without Ray."),
+        Range(0, 4096),
     ] = 0
     ray_address: Annotated[
         Optional[str],  # noqa: UP045
@@ -191,6 +193,24 @@ class TrainConfig(Config):
         if self.rewards:
             lineup.check_seats(powers)
         return lineup
+
+    def identity(self) -> dict[str, Any]:
+        """As `Config.identity`; opponents' checkpoints count by their content, not by their path.
+
+        Raises:
+            CheckpointError: a checkpoint cannot be read.
+        """
+        from agents.rl import checkpoint
+
+        against = list(self.against)
+        for at, text in enumerate(self.against):
+            with suppress(UnknownAgentError, ProfileError):  # reported when the opponents are made
+                for policy in read_profile(text, (LEARNER, LEAGUE, *self.rewards)).policies:
+                    for folder in policy.checkpoints:
+                        given = checkpoint.load(folder)
+                        content = f"{given.digest[:16]}-{'greedy' if given.greedy else 'sampled'}"
+                        against[at] = against[at].replace(folder, content)
+        return {**super().identity(), "against": against, "network": checkpoint.FORMAT}
 
     @property
     def folder(self) -> Path:

@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
-import agents
-from agents.rl.inputs import InputEncoder, Inputs
+from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork
-from training.board.games import GameBatch
+from training.board.algorithm import make_config
+from training.board.config import TrainConfig
 from training.board.learner import means_by_kind
-from training.board.modules import padded, rows
-from training.board.opponents import Scripted, fixed_opponent
-from training.board.runner import Play
-from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
-from welfare_env.board.loading import load_board
-from welfare_env.engine import YEAR
+from training.board.modules import rows
+from training.board.opponents import fixed_opponent
+from training.board.runner import BatchedEnvRunner, Play
+from training.board.seats import LEARNER, Lineup
+from training.board.tape import POSITION, VALUE_TARGETS, shuffled
 
 EPOCHS, LEAST_STEPS = 4, 500  # minimum numbers of epochs and of optimizer steps
-IMITATED = -1  # player number of imitated seats; the runner uses it for the learner
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,8 @@ class Lesson:
     def __len__(self) -> int:
         return len(self.returns)
 
-    def orders(self) -> Lesson:
-        """Only the decisions about orders, without those about words; for games with tokens."""
-        kept = self.observations[:, -2] == 0
+    def only(self, kept: np.ndarray) -> Lesson:
+        """The decisions bool [n]."""
         return Lesson(self.observations[kept], self.actions[kept], self.returns[kept], self.positions[kept])
 
 
@@ -58,55 +55,36 @@ def watch(
 ) -> Lesson:
     """Play games with a policy in the learning seats, one instance per seat, and record its decisions.
 
-    If any opponent learns, too (self-play, a league), the policy plays all seats.
+    If any opponent learns, too (self-play, a league), the policy plays all seats, and always those that opponents with
+    its own spec have.
 
     Args:
-        on_progress: called after every phase with the years that all games have finished, and the years of a game.
+        on_progress: called with the games finished, and all games.
     """
-    reader = InputEncoder(load_board(play.map_name), play.rules)
-    batch = GameBatch(play.map_name, play.rules, games, reader)
-    rng, powers = np.random.default_rng([play.seed, 1]), reader.board.powers
-    seeds = rng.integers(2**31, size=(games, len(powers)))
-    seats, specs = _seating(play, spec, games, rng)
-    players = {number: fixed_opponent(each, reader) for number, each in specs.items()}
-    if isinstance(imitated := players[IMITATED], Scripted):
-        imitated.meet(lambda game, power: agents.make(specs[seats[game, powers.index(power)].item()]))
-    for number, player in players.items():
-        games_of, powers_of = np.nonzero(seats == number)
-        player.begin(games_of, powers_of, seeds[games_of, 0])  # one seed per game, so that players can coordinate
-    tape, has_spoken = Tape(games, len(powers), play.reward_scale), False
-    which_games, which_powers = np.nonzero(seats == IMITATED)
-
-    def answer(number: int, which: np.ndarray, who: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
-        """The players' answers; the imitated policy's answers are recorded."""
-        answers = players[number].answer(batch.transcript, which, who, inputs, chances, batch.said)
-        if number == IMITATED:
-            actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
-            packed = reader.pack(batch.env.rows[which], who, inputs.heard, inputs.rounds)
-            tape.decide(which, who, packed, actions, logps, np.zeros(len(which), np.float32))
-        return answers
-
-    for before, after, ended in batch.phases(seats, answer, rng.random):
-        has_spoken |= bool(batch.said.words[which_games, :, which_powers].any())
-        tape.pay(play.reward.pay(reader.board, play.rules, before, after) * batch.live[:, None])
-        live = batch.live & ~ended
-        on_progress(int(batch.env.rows[live, YEAR].min()) if live.any() else play.rules.years, play.rules.years)
-    columns = tape.columns(gamma=1.0, lambda_=1.0)
-    lesson = Lesson(columns["observations"], columns["actions"], columns[VALUE_TARGETS], columns[POSITION])
-    return lesson if has_spoken or not reader.message_rounds else lesson.orders()
-
-
-def _seating(play: Play, spec: str, games: int, rng: np.random.Generator) -> tuple[np.ndarray, dict[int, str]]:
-    """The player number of each seat, int64 [games, powers], and the spec of each number. Opponents with the imitated
-    policy's spec are imitated, too.
-    """
-    powers = load_board(play.map_name).powers
-    if not play.lineup.is_fixed:
-        return np.full((games, len(powers)), IMITATED), {IMITATED: spec}
-    seats, _, _ = play.lineup.seats(rng, games, powers)
-    specs = {number: player for number, player in enumerate(play.lineup.players) if player != spec}
-    seats[~np.isin(seats, list(specs))] = IMITATED
-    return seats, {IMITATED: spec, **specs}
+    lineup = Lineup(play.lineup.coalitions, (LEARNER,), (1.0,))
+    if play.lineup.is_fixed:
+        opponents = tuple(LEARNER if text == spec else text for text in play.lineup.opponents)
+        lineup = replace(play.lineup, opponents=opponents)
+    seed = int(np.random.SeedSequence([play.seed, 1]).generate_state(1)[0])
+    watched = replace(play, lineup=lineup, num_games=games, seed=seed)
+    runner = BatchedEnvRunner(config=make_config(watched, TrainConfig(gamma=1, lambda_=1)), worker_index=0)
+    runner.teacher = fixed_opponent(spec, runner.reader)
+    runner.make_env()
+    episodes, done = [], 0
+    for number, count in enumerate(watched.pieces):
+        episodes += runner.sample_piece(number, number)
+        done += count
+        on_progress(done, games)
+    outputs = [episode.extra_model_outputs for episode in episodes]
+    lesson = Lesson(
+        np.concatenate([episode.observations.data[:-1] for episode in episodes]),
+        np.concatenate([episode.actions.data for episode in episodes]),
+        *(np.concatenate([each[name].data for each in outputs]) for name in (VALUE_TARGETS, POSITION)),
+    )
+    if not runner.reader.message_rounds:
+        return lesson
+    is_order = lesson.observations[:, -2] == 0
+    return lesson if lesson.actions[~is_order].any() else lesson.only(is_order)
 
 
 def imitate(
@@ -114,15 +92,15 @@ def imitate(
     reader: InputEncoder,
     lesson: Lesson,
     seed: int,
-    epochs: int | None = None,
     minibatch: int = 512,
     lr: float = 2e-3,
     on_progress: Callable[[int, int], None] = lambda step, steps: None,
 ) -> float:
     """Fit the network's orders to the decisions of a lesson, and its values to the returns.
 
+    It takes 4 passes over the lesson, or more for a small lesson, to reach `LEAST_STEPS` steps.
+
     Args:
-        epochs: passes over the lesson; by default 4, or more for a small lesson, to reach `LEAST_STEPS` steps.
         on_progress: called after every optimizer step with its number and the number of all steps.
 
     Returns:
@@ -130,8 +108,8 @@ def imitate(
     """
     rng, optimizer = np.random.default_rng([seed, 2]), torch.optim.Adam(network.parameters(), lr=lr)
     steps_of_epoch = math.ceil(len(lesson) / minibatch)
-    epochs = epochs or max(EPOCHS, math.ceil(LEAST_STEPS / max(1, steps_of_epoch)))
-    steps, total, losses = 0, epochs * steps_of_epoch, [0.0]
+    epochs = max(EPOCHS, math.ceil(LEAST_STEPS / max(1, steps_of_epoch)))
+    steps, losses = 0, [0.0]
     for _ in range(epochs):
         losses = []
         order = shuffled(rng, lesson.positions)
@@ -150,5 +128,5 @@ def imitate(
             optimizer.step()
             losses.append(loss.item())
             steps += 1
-            on_progress(steps, total)
+            on_progress(steps, epochs * steps_of_epoch)
     return float(np.mean(losses))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agents.rl.checkpoint import Checkpoint
+from training.board.algorithm import make_config
 from training.board.config import TrainConfig
-from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
-from training.board.seats import LEARNER
 from training.errors import TrainingError
 from training.rllib import quiet
 
@@ -36,7 +35,5 @@ def runner_of(play: Play, networks: Mapping[str, Checkpoint] | None = None) -> B
     if missing := sorted(set(play.lineup.also) - set(given)):
         raise TrainingError(f"also: give the checkpoints of {', '.join(missing)}, which play in these games")
     runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
-    made = {name: each.network_for(runner.board, runner.rules) for name, each in given.items()}
-    runner.network = made.pop(LEARNER, runner.network)
-    runner.also = made
+    runner.networks |= {name: each.network_for(runner.board, runner.rules) for name, each in given.items()}
     return runner

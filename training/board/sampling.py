@@ -1,4 +1,8 @@
-"""Playing the games of an iteration: in this process, or in Ray processes."""
+"""Playing the games of an iteration: in this process, or in Ray processes.
+
+RLlib's own group of runners would drop the games of a process that dies, and give every process a seed of its own. Here
+a piece of games is played again, and it does not matter by whom: the weights are the same with any number of processes.
+"""
 
 from __future__ import annotations
 
@@ -14,60 +18,68 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 from agents.runtime.ray_cluster import connect
 from training.board.runner import BatchedEnvRunner, GameResult, Play
-from training.board.seats import LEAGUE, Lineup
-from training.board.tape import POSITION
+from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.errors import TrainingError
 
 Weights = dict[str, np.ndarray]
 Configure = Callable[[Play], Any]  # games -> RLlib's configuration of a runner
+Sample = tuple[list[SingleAgentEpisode], list[GameResult]]
 
-HELD_OUT = 5  # random stream of held-out games; others: imitation 1 and 2, gains 3 and 4, words
-# (`research.learning.word_effects`) 6, additional networks 7
+HELD_OUT = 5  # random stream of held-out games; others: imitation 1 and 2, words (`research.learning.word_effects`) 6,
+# additional networks 7
+TRIES = 10  # of a piece whose process dies
 
 
-class Sampler:
-    """Plays an iteration's games, divided among runners.
+class Runner(BatchedEnvRunner):
+    """A runner whose samples are asked for with all that they depend on."""
 
-    Args:
-        configure: makes RLlib's configuration of a runner.
-        workers: Ray processes; 0 plays in this process. ray: the connected module, if there are workers.
+    def play_all(self, state: dict[str, Any], explore: bool = True) -> Sample:
+        """A whole sample."""
+        self.set_state(state)
+        episodes = self.sample(explore=explore)
+        self.get_metrics()
+        return episodes, self.take_results()
+
+    def play_piece(self, state: dict[str, Any], number: int) -> Sample:
+        """A piece of a sample."""
+        self.set_state(state)
+        return self.sample_piece(number, number), self.take_results()
+
+
+@contextmanager
+def sampling(
+    play: Play, configure: Configure, workers: int, ray_address: str | None
+) -> Iterator[Callable[[dict[str, Any]], Sample]]:
+    """Yields a function that plays the sample of a state (`state_of`), in `workers` Ray processes if there are any.
+
+    Raises:
+        TrainingError: the cluster cannot be used.
     """
+    if not workers:
+        yield Runner(config=configure(play), worker_index=0).play_all
+        return
+    here: dict[str, Any] = {} if ray_address else {"num_cpus": workers, "object_store_memory": 200_000_000}
+    ray = connect(ray_address, TrainingError, include_dashboard=False, **here)
+    from ray.util import ActorPool
 
-    def __init__(self, play: Play, configure: Configure, workers: int, ray: Any = None) -> None:
-        count = max(1, workers)
-        games = [play.num_games // count + (number < play.num_games % count) for number in range(count)]
-        configs = [configure(replace(play, num_games=each)) for each in games]
-        self._ray = ray
-        if ray is None:
-            self._runner = BatchedEnvRunner(config=configs[0], worker_index=0)
-        else:
-            actor = ray.remote(num_cpus=1)(BatchedEnvRunner)
-            self._actors = [actor.remote(config=each, worker_index=1 + at) for at, each in enumerate(configs)]
+    actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES)(Runner)
+    pool = ActorPool([actor.remote(config=configure(play), worker_index=0) for _ in range(workers)])
 
-    def sample(
-        self, learner: Learner, iteration: int, league: list[Weights], years: int
-    ) -> tuple[list[SingleAgentEpisode], list[GameResult]]:
-        """Play an iteration's games with the learners' current weights; returns episodes and results."""
-        sent = _state(learner, iteration, league, years)
-        if self._ray is None:
-            return _play(self._runner, sent)
-        shared = self._ray.put(sent)
-        asked = [actor.apply.remote(_play, shared) for actor in self._actors]
-        parts = self._ray.get(asked)
-        episodes = [episode for played, _ in parts for episode in played]
-        number_apart([played for played, _ in parts])
-        return episodes, [game for _, games in parts for game in games]
+    def sample(state: dict[str, Any]) -> Sample:
+        shared = ray.put(state)
+        parts = list(pool.map(lambda runner, number: runner.play_piece.remote(shared, number), range(len(play.pieces))))
+        return [each for episodes, _ in parts for each in episodes], [each for _, games in parts for each in games]
+
+    try:
+        yield sample
+    finally:
+        ray.shutdown()
 
 
-def number_apart(parts: list[list[SingleAgentEpisode]]) -> None:
-    """Renumber positions across samples, in place, so that they are unique; each sample's numbers begin at 0."""
-    start = 0
-    for episodes in parts:
-        columns = [episode.extra_model_outputs[POSITION] for episode in episodes]
-        numbers = [np.asarray(column.data) for column in columns]
-        for column, each in zip(columns, numbers, strict=True):
-            column.data = each + start
-        start += 1 + max((int(each.max(initial=-1)) for each in numbers), default=-1)
+def state_of(learner: Learner, iteration: int, league: list[Weights], years: int) -> dict[str, Any]:
+    """What the sample of an iteration depends on, besides the configuration."""
+    state: dict[str, Any] = learner.get_state(components=COMPONENT_RL_MODULE)
+    return state | {"samples": iteration, "league": league, "years": years}
 
 
 class HeldOut:
@@ -81,53 +93,20 @@ class HeldOut:
         (seed,) = np.random.SeedSequence([play.seed, HELD_OUT]).generate_state(1).tolist()
         self._greedy, self._years = play.lineup.is_fixed, play.rules.years
         held_out = replace(play, lineup=_without_league(play.lineup), num_games=games, seed=seed)
-        self._runner = BatchedEnvRunner(config=configure(held_out), worker_index=0)
+        self._runner = Runner(config=configure(held_out), worker_index=0)
 
     def report(self, learner: Learner, league: list[Weights]) -> float:
-        """The mean return of the learner's seats."""
-        _, games = _play(self._runner, _state(learner, 0, league, self._years), explore=not self._greedy)
+        """The mean return of the learner's seats, unscaled."""
+        _, games = self._runner.play_all(state_of(learner, 0, league, self._years), explore=not self._greedy)
         return mean_return(games)
 
 
-def mean_return(games: Sequence[GameResult]) -> float:
-    """The mean return of the learner's seats, unscaled."""
-    return float(np.mean([game.returns[power] for game in games for power in game.learners]))
+def mean_return(games: Sequence[GameResult], network: str = LEARNER) -> float:
+    """The mean return of a network's seats, unscaled."""
+    return float(np.mean([game.returns[power] for game in games for power in game.seats(network)]))
 
 
 def _without_league(lineup: Lineup) -> Lineup:
-    rest = {
-        opponent: share for opponent, share in zip(lineup.opponents, lineup.shares, strict=True) if opponent != LEAGUE
-    }
+    shares = dict(zip(lineup.opponents, lineup.shares, strict=True))
+    rest = {opponent: share for opponent, share in shares.items() if opponent != LEAGUE}
     return replace(lineup, opponents=tuple(rest), shares=tuple(rest.values())) if rest else lineup
-
-
-def _state(learner: Learner, iteration: int, league: list[Weights], years: int) -> dict[str, Any]:
-    state = learner.get_state(components=COMPONENT_RL_MODULE)
-    return state | {"samples": iteration, "league": league, "years": years}
-
-
-def _play(
-    runner: BatchedEnvRunner, sent: Any, explore: bool = True
-) -> tuple[list[SingleAgentEpisode], list[GameResult]]:
-    runner.set_state(sent)
-    episodes = runner.sample(explore=explore)
-    runner.get_metrics()
-    return episodes, runner.take_results()
-
-
-@contextmanager
-def sampling(play: Play, configure: Configure, workers: int, ray_address: str | None) -> Iterator[Sampler]:
-    """A sampler, with the Ray processes that it needs.
-
-    Raises:
-        TrainingError: the cluster cannot be used.
-    """
-    if not workers:
-        yield Sampler(play, configure, 0)
-        return
-    here: dict[str, Any] = {} if ray_address else {"num_cpus": workers, "object_store_memory": 200_000_000}
-    ray = connect(ray_address, TrainingError, include_dashboard=False, **here)
-    try:
-        yield Sampler(play, configure, workers, ray)
-    finally:
-        ray.shutdown()

@@ -1,47 +1,38 @@
-"""The files of a training in Diplomacy: the state to resume from, and two checkpoints to play with, last and best.
+"""The files of a training in Diplomacy: the state to resume from, and for each network two players, last and best.
 
-An additional network also has two: its last iterate, and its iterate at the learner's best. Before the first held-out
-report the last counts as the best.
-
-The state holds the weights of both, so that missing or damaged checkpoints can be rewritten.
+*Best* is the iterate at the learner's highest held-out report; before the first report, the last one. The state holds
+the weights of both, so that missing or damaged players can be rewritten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.learner import Learner
 
 from agents.rl import checkpoint
-from agents.rl.checkpoint import Checkpoint, CheckpointError
+from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork
 from training import state
 from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.sampling import Weights
-from training.board.training_key import identity
-from training.run_folder import STATE
+from training.board.seats import LEARNER
 from welfare_env.board.loading import load_board
 
 CHECKPOINT, BEST = "checkpoint", "best"
-ALSO = f"{BEST}-also"  # prefix in the state: additional networks' weights at the learner's best iterate
-_REPORT = f"{BEST}/report"  # key in the state: held-out value and iteration of the best iterate
 
 
 @dataclass(frozen=True)
 class Best:
-    """The iterate with the highest held-out report."""
+    """The iterate with the highest held-out report: the report, and each network's weights."""
 
     value: float
     iteration: int
-    weights: Weights
-    also: Mapping[str, Weights] = field(default_factory=dict)  # of additional networks, by name
+    weights: Mapping[str, Weights]
 
 
 @dataclass(frozen=True)
@@ -62,7 +53,8 @@ class Keeper:
 
     def __init__(self, learner: Learner, play: Play, config: TrainConfig, origin: Mapping[str, Any]) -> None:
         self._learner, self._play, self._config, self._origin = learner, play, config, origin
-        self._folder, self._identity = config.folder, identity(play, config)
+        self._trained = {name: (network_of(learner, name), learner.get_optimizer(name)) for name in play.networks}
+        self._identity = config.identity()
 
     def restore(self) -> Standing | None:
         """Load the saved state into the learner and return the rest; None if nothing is saved yet.
@@ -70,114 +62,74 @@ class Keeper:
         Raises:
             TrainingError: the folder holds another training, more iterations than the config, or a damaged state.
         """
-        most = self._config.iterations
-        done, others = state.load(self._folder, *self._trained(), self._identity, most, also=self._also())
-        if not (self._folder / STATE).exists():
+        found = state.load(self._config.folder, self._trained, self._identity, self._config.iterations)
+        if found is None:
             return None
-        standing = _standing(done, others)
-        self._write_checkpoints(standing)
+        standing = self._standing(*found)
+        self._write_players(standing)
         return standing
 
     def save(self, standing: Standing) -> None:
-        """Write the checkpoints, then the state.
+        """Write the players, then the state.
 
         Raises:
             TrainingError, CheckpointError: a file cannot be written.
         """
-        self._write_checkpoints(standing)
-        others = _others(standing)
-        state.save(self._folder, *self._trained(), standing.iteration, self._identity, others, also=self._also())
-
-    def _trained(self, name: str = DEFAULT_MODULE_ID) -> tuple[BoardNetwork, Any]:
-        """A network and its optimizer."""
-        return network_of(self._learner, name), self._learner.get_optimizer(name)
-
-    def _also(self) -> dict[str, tuple[BoardNetwork, Any]]:
-        """The additional networks with their optimizers, by name."""
-        return {name: self._trained(name) for name in self._play.lineup.also}
-
-    def _write_checkpoints(self, standing: Standing) -> None:
-        """Write the checkpoints that are missing, damaged or out of date."""
-        rewards = self._play.lineup.also
-        whose: dict[str, dict[str, Any]] = {
-            name: {"learner": name, "reward": str(reward)} for name, reward in rewards.items()
+        self._write_players(standing)
+        others = {
+            f"league/{number}/{name}": torch.from_numpy(value)
+            for number, past in enumerate(standing.league)
+            for name, value in past.items()
         }
-        now = {"iterations": standing.iteration}
-        _write(self._folder / CHECKPOINT, self._checkpoint(weights(self._learner), now))
-        for name in rewards:
-            _write(self._folder / name, self._checkpoint(weights(self._learner, name), now | whose[name]))
-        best = standing.best
-        about = now if best is None else {"iterations": best.iteration, "held_out": best.value}
-        _write(self._folder / BEST, self._checkpoint(best.weights if best else weights(self._learner), about))
-        for name in rewards:
-            given = best.also[name] if best else weights(self._learner, name)
-            _write(self._folder / f"{BEST}-{name}", self._checkpoint(given, about | whose[name]))
+        if (best := standing.best) is not None:
+            for whose, weights in best.weights.items():
+                others |= {f"best/{whose}/{name}": torch.from_numpy(value) for name, value in weights.items()}
+            others["report"] = torch.tensor([best.value, best.iteration], dtype=torch.float64)
+        state.save(self._config.folder, self._trained, standing.iteration, self._identity, others)
 
-    def _checkpoint(self, given: Weights, about: Mapping[str, Any]) -> Checkpoint:
+    def _standing(self, iteration: int, others: state.Tensors) -> Standing:
+        """The inverse of `save`."""
+        past: dict[int, Weights] = {}
+        for key, value in state.part(others, "league/").items():
+            number, _, name = key.partition("/")
+            past.setdefault(int(number), {})[name] = value.numpy()
+        league, best = [past[number] for number in sorted(past)], None
+        if "report" in others:
+            value, at = others["report"].tolist()
+            kept = {whose: state.part(others, f"best/{whose}/") for whose in self._play.networks}
+            weights = {whose: {name: each.numpy() for name, each in its.items()} for whose, its in kept.items()}
+            best = Best(value, int(at), weights)
+        return Standing(iteration, league, best)
+
+    def _write_players(self, standing: Standing) -> None:
+        now = all_weights(self._learner, self._play)
+        best = standing.best or Best(0.0, standing.iteration, now)
+        report = {} if standing.best is None else {"held_out": best.value}
+        for name, reward in {LEARNER: self._play.reward, **self._play.lineup.also}.items():
+            whose: dict[str, Any] = {} if name == LEARNER else {"learner": name, "reward": str(reward)}
+            last, top = (CHECKPOINT, BEST) if name == LEARNER else (name, f"{BEST}-{name}")
+            self._write(last, now[name], {"iterations": standing.iteration, **whose})
+            self._write(top, best.weights[name], {"iterations": best.iteration, **report, **whose})
+
+    def _write(self, folder: str, weights: Weights, about: Mapping[str, Any]) -> None:
         play, board = self._play, load_board(self._play.map_name)
         origin = {**about, "seed": play.seed, "git": checkpoint.git_revision(), **self._origin}
         words = checkpoint.vocabulary(board)
-        return Checkpoint(given, play.size, board.name, play.rules, words, origin, greedy=play.lineup.is_fixed)
+        player = Checkpoint(weights, play.size, board.name, play.rules, words, origin, greedy=play.lineup.is_fixed)
+        checkpoint.save(self._config.folder / folder, player)
 
 
-def _write(folder: Path, wanted: Checkpoint) -> None:
-    try:
-        there = checkpoint.load(folder)
-    except CheckpointError:
-        there = None
-    if there is None or there.origin.get("iterations") != wanted.origin["iterations"] or not _same(there, wanted):
-        checkpoint.save(folder, wanted)
-
-
-def _same(one: Checkpoint, other: Checkpoint) -> bool:
-    if one.weights.keys() != other.weights.keys() or replace(one, **_IGNORED) != replace(other, **_IGNORED):
-        return False
-    return all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
-
-
-_IGNORED: dict[str, Any] = {"weights": {}, "origin": {}, "digest": ""}
-
-
-def _others(standing: Standing) -> dict[str, torch.Tensor]:
-    """The league and the best iterate as tensors by name."""
-    tensors = {
-        f"{number}/{name}": torch.from_numpy(value)
-        for number, past in enumerate(standing.league)
-        for name, value in past.items()
-    }
-    if (best := standing.best) is not None:
-        # Copies: the best iterate may also be in the league, and safetensors refuses tensors that share memory.
-        tensors |= {f"{BEST}/weights/{name}": torch.tensor(value) for name, value in best.weights.items()}
-        for whose, given in best.also.items():
-            tensors |= {f"{ALSO}/{whose}/{name}": torch.from_numpy(value) for name, value in given.items()}
-        tensors[_REPORT] = torch.tensor([best.value, best.iteration], dtype=torch.float64)
-    return tensors
-
-
-def _standing(iteration: int, others: Mapping[str, torch.Tensor]) -> Standing:
-    """The inverse of `_others`."""
-    parts: dict[str, Weights] = {}
-    also: dict[str, Weights] = {}
-    for key, value in others.items():
-        if key.startswith(f"{ALSO}/"):
-            _, whose, name = key.split("/", 2)
-            also.setdefault(whose, {})[name] = value.numpy()
-        elif key != _REPORT:
-            owner, _, name = key.removeprefix(f"{BEST}/").partition("/")
-            parts.setdefault(owner, {})[name] = value.numpy()
-    best = None
-    if _REPORT in others:
-        value, best_iteration = others[_REPORT].tolist()
-        best = Best(value, int(best_iteration), parts.pop("weights"), also)
-    return Standing(iteration, [parts[number] for number in sorted(parts, key=int)], best)
-
-
-def network_of(learner: Learner, name: str = DEFAULT_MODULE_ID) -> BoardNetwork:
+def network_of(learner: Learner, name: str = LEARNER) -> BoardNetwork:
     """A network of RLlib's learner."""
     module: Any = learner.module[name].unwrapped()
     return module.network
 
 
-def weights(learner: Learner, name: str = DEFAULT_MODULE_ID) -> Weights:
-    """Copies of a network's weights."""
-    return {key: value.detach().numpy().copy() for key, value in network_of(learner, name).state_dict().items()}
+def all_weights(learner: Learner, play: Play) -> dict[str, Weights]:
+    """Copies of each network's weights."""
+    return {
+        name: {
+            key: value.detach().cpu().numpy().copy() for key, value in network_of(learner, name).state_dict().items()
+        }
+        for name in play.networks
+    }

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -64,11 +64,9 @@ class ModalConfig(Config):
         super().__post_init__()
         checks.choice("actions", self.actions, ACTIONS, TrainingError)
 
-    @property
-    def identity(self) -> str:
-        """The settings that must be unchanged for a training to resume, as JSON."""
-        values = {name: value for name, value in self.to_dict().items() if name not in self.free}
-        return json.dumps({**values, "lr": self.rate}, sort_keys=True)
+    def identity(self) -> dict[str, Any]:
+        """As `Config.identity`."""
+        return {**super().identity(), "lr": self.rate}
 
     @property
     def rate(self) -> float:
@@ -78,7 +76,7 @@ class ModalConfig(Config):
     @property
     def folder(self) -> Path:
         """The training's folder: `out`, or one under runs/ named after the opponent and `identity`."""
-        digest = hashlib.sha256(self.identity.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        digest = hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:8]
         return self.out or Path("runs", f"modal-{file_name(self.against)}-{digest}")
 
     def setting(self) -> modal_env.Setting:

@@ -30,7 +30,7 @@ from modal_env import Agent
 from training.errors import TrainingError
 from training.modal.config import SELF, ModalConfig
 from training.modal.mixes import PARTS, MixMetrics, commonest, name_of, rounded, softmax, spec_of
-from training.run_folder import logging_to, metric_rows, metrics_of, read_log, write_config, write_policy
+from training.run_folder import CONFIG, POLICY, logging_to, metric_rows, read_log, write_json
 
 if TYPE_CHECKING:
     from torch import nn
@@ -102,7 +102,7 @@ class ModalResult(Result):
     def rows(self) -> list[Row]:
         """One row per iteration; the table "curves" of docs/results.md."""
         lines = [{**each.logged, "iteration": each.iteration} for each in self.history]
-        return metric_rows(str(self.config.folder), self.config.seed, lines, metrics_of(lines))
+        return metric_rows(str(self.config.folder), self.config.seed, lines)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, with shares and payoffs as floats."""
@@ -163,9 +163,10 @@ def train_modal(
     opponent = None if config.against == SELF else ProgramOpponent(config.against, setting)
     learner = make_learner(setting, seed=config.seed, lr=config.rate, entropy=config.entropy, clip=config.clip)
     network, folder = network_of(learner), config.folder
-    save = partial(state.save, folder, network, optimizer_of(learner), identity=config.identity)
-    done, _ = state.load(folder, network, optimizer_of(learner), config.identity, config.iterations)
-    write_config(folder, "modal", config.to_dict())
+    trained = {"learner": (network, optimizer_of(learner))}
+    save = partial(state.save, folder, trained, identity=config.identity())
+    done, _ = state.load(folder, trained, config.identity(), config.iterations) or (0, {})
+    write_json(folder / CONFIG, {"kind": "modal", **config.to_dict()})
     history = [_progress(line, folder) for line in read_log(folder, done)]
     contests = [Contest(setting) for _ in range(config.games)]
     metrics = MixMetrics(setting, None if opponent is None else opponent.shares)
@@ -179,15 +180,15 @@ def train_modal(
             history.append(progress)
             log({"iteration": iteration, "program": progress.program, **progress.logged})
             if iteration % config.save_every == 0 or iteration == config.iterations:
-                save(iteration)
+                save(iteration=iteration)
             try:
                 on_progress(progress)
             except KeyboardInterrupt:
-                save(iteration)
+                save(iteration=iteration)
                 raise
     rng = np.random.default_rng([config.seed, 0])
     result = ModalResult(config, tuple(history), _shares(network, setting, rng), metrics.opponent_mix)
-    write_policy(folder, {"spec": result.spec, "config": config.to_dict()})
+    write_json(folder / POLICY, {"spec": result.spec, "config": config.to_dict()})
     return result
 
 
