@@ -69,13 +69,13 @@ def make_config(config: TrainConfig) -> PPOConfig:
         UnknownMapError, MapFormatError: no such map.
         TrainingError: seats that the map does not have, or an option of which only `train` takes care.
     """
-    from training.board import ppo
+    from training.board import algorithm
 
     only = {"curriculum": "", "league_share": 0, "imitate": None, "start": None}
     if odd := [name for name, without in only.items() if getattr(config, name) != without]:
         raise TrainingError(f"{', '.join(odd)}: RLlib's own loop has no such thing: use training.train(config)")
 
-    return ppo.make_config(ppo.play_of(config), config)
+    return algorithm.make_config(algorithm.play_of(config), config)
 
 
 def export(source: Any, folder: str | Path, module: str | None = None, *, env: Any = None) -> Path:

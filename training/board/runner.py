@@ -331,7 +331,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, env_steps, reduce="sum")
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED_LIFETIME, env_steps, reduce="lifetime_sum")
         for episode in episodes:
-            self.metrics.log_value((NUM_AGENT_STEPS_SAMPLED, episode.agent_id), len(episode), reduce="sum")
+            self.metrics.log_value((NUM_AGENT_STEPS_SAMPLED, str(episode.agent_id)), len(episode), reduce="sum")
         self.metrics.log_value(NUM_EPISODES, len(played), reduce="sum")
         self.metrics.log_value(EPISODE_LEN_MEAN, env_steps / len(played), window=100)
         returns = [result.returns[power] for result in played for power in result.learners]

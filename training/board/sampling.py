@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,10 @@ def sampling(
         return
     here: dict[str, Any] = {} if ray_address else {"num_cpus": workers, "object_store_memory": 200_000_000}
     ray = connect(ray_address, TrainingError, include_dashboard=False, **here)
-    from ray.util import ActorPool
+    pools: Any = import_module("ray.util")
 
     actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES)(Runner)
-    pool = ActorPool([actor.remote(config=configure(play), worker_index=0) for _ in range(workers)])
+    pool = pools.ActorPool([actor.remote(config=configure(play), worker_index=0) for _ in range(workers)])
 
     def sample(state: dict[str, Any]) -> Sample:
         shared = ray.put(state)
