@@ -81,7 +81,7 @@ def test_names_that_are_not_policies_are_known_only_where_they_are_given():
         ("lm:scripted/stub,base_url=http://x", "", "has no setting 'base_url'"),
         ("lm:openai/x,base_url=x", "at 'base_url=x'", "give an address"),
         ("lm:openai/x,prices=/no/file", "", "not a table of prices"),
-        ("exploiter:nice=(lm:openai/x,api=soap),attack=dove", "at 'api=soap'", "chat, responses"),
+        ("exploiter:nice=(lm:openai/x,schema=soap),attack=dove", "at 'schema=soap'", "orders, all"),
         ("exploiter:nice=dove", "at 'nice=dove'", "attack missing"),
         ("exploiter:nice=dove,nice=dove,attack=dove", "at 'nice=dove'", "twice"),
         ("program:", "at its end", "a name such as FairBot"),
@@ -92,7 +92,7 @@ def test_names_that_are_not_policies_are_known_only_where_they_are_given():
         ("dove:share", "at 'share'", "key=value"),
         ("dove:share=much", "at 'share=much'", "give a number"),
         ("mix:FairBot=1/0", "at 'FairBot=1/0'", "not a share"),
-        ("exploiter:nice=lm:openai/x,api=chat,attack=dumbbot", "at 'api=chat'", "stands in parentheses: nice=("),
+        ("exploiter:nice=lm:openai/x,schema=form,attack=dumbbot", "at 'schema=form'", "stands in parentheses: nice=("),
         ("exploiter:nice=exploiter:nice=dove,attack=random,attack=dumbbot", "at 'nice=dove'", "stands in parentheses"),
     ],
 )
