@@ -20,7 +20,7 @@ from typing import Any
 
 _HOMES = {
     **dict.fromkeys(("Block", "Model", "Reply", "Request", "Usage"), "models.protocol"),
-    **dict.fromkeys(("AnthropicModel", "OpenAIModel", "ReplayModel", "ScriptedModel", "make_model"), "models"),
+    **dict.fromkeys(("AnthropicModel", "OpenAIModel", "ScriptedModel", "make_model"), "models"),
     **dict.fromkeys(("CachedModel", "ResponseCache"), "models.cache"),
     **dict.fromkeys(("AccessError", "BudgetError", "CacheError", "ConfigError"), "errors"),
     **dict.fromkeys(("LMError", "ModelError", "PromptError", "StoppedError"), "errors"),

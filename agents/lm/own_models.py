@@ -28,7 +28,7 @@ from agents.lm.models.cache import CachedModel
 from agents.lm.models.limits import Halt
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
-from agents.lm.models.scripted import ReplayModel, ScriptedModel
+from agents.lm.models.scripted import ScriptedModel
 from welfare_env.checks import quoted
 
 _REPLY = TypeAdapter(Reply)
@@ -150,7 +150,7 @@ def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None)
     if not isinstance(model, Model):
         return AdaptedModel(model, budget, halt)
     inner = model.model if isinstance(model, CachedModel) else model
-    is_free = isinstance(inner, ScriptedModel | ReplayModel)
+    is_free = isinstance(inner, ScriptedModel)
     is_limited = budget is not None and (budget.max_tokens, budget.max_dollars) != (None, None)
     if is_limited and not is_free and getattr(inner, "budget", None) is not budget:
         raise ConfigError(

@@ -93,7 +93,7 @@ class GameSpec:
 
         Raises:
             UnknownMapError: `map_name` is neither a known map nor a file.
-            ConfigError, CacheError: an invalid server address in the environment, or an unreadable replay file.
+            ConfigError: an invalid server address in the environment.
         """
         policies = {policy for _, policy in self.players}
         own = {} if models is None else models.own

@@ -1,21 +1,15 @@
 """What decides the answers of a language model is part of a game's key."""
 
 import json
-import shutil
-import sqlite3
 
 import pytest
 
 import evaluation
 import welfare_env
-from agents.lm.errors import CacheError, ConfigError
-from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.protocol import Block, Request
-from agents.lm.models.scripted import ScriptedModel
+from agents.lm.errors import ConfigError
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.sources import replies_digest
 from evaluation.play.store import specification_key
 
 POWERS = welfare_env.load_board("standard").powers
@@ -34,15 +28,6 @@ def told(policy, **others):
 
 def key(policy, **others):
     return specification_key(told(policy, **others))
-
-
-def replies(path, *texts):
-    """A file of kept replies, one to each question "0", "1", ..."""
-    with ResponseCache(path) as cache:
-        model = CachedModel(ScriptedModel(texts, name="kept"), cache)
-        for number, _ in enumerate(texts):
-            model.complete(Request(system=(), user=(Block(str(number)),)))
-    return path
 
 
 def test_the_server_that_the_environment_names(monkeypatch):
@@ -75,35 +60,6 @@ def test_a_secret_in_the_environment_is_in_no_key_and_no_error(address, monkeypa
         told("lm:openai/x")
     assert "hunter2" not in str(caught.value)
     assert "hunter2" not in json.dumps(told("lm:anthropic/x"))
-
-
-def test_a_file_of_kept_replies_by_what_it_holds(tmp_path):
-    path = replies(tmp_path / "one.sqlite", "Peace.", "War.")
-    before = key(f"lm:replay/{path}")
-    assert told("dove", FRANCE=f"lm:replay/{path}")["language_models"][0]["replies"] == replies_digest(path)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA journal_mode = DELETE")  # it lies otherwise on the disk
-    connection.execute("PRAGMA page_size = 8192")
-    connection.execute("VACUUM")
-    connection.close()
-    assert key(f"lm:replay/{path}") == before
-    shutil.copy(replies(tmp_path / "two.sqlite", "Peace.", "War!"), path)
-    assert key(f"lm:replay/{path}") != before
-
-
-def test_replies_that_are_still_in_the_log_count(tmp_path):
-    path = tmp_path / "open.sqlite"
-    with ResponseCache(path) as cache:
-        model = CachedModel(ScriptedModel(["Peace.", "War."], name="kept"), cache)
-        model.complete(Request(system=(), user=(Block("0"),)))
-        before = replies_digest(path)
-        model.complete(Request(system=(), user=(Block("1"),)))
-        assert replies_digest(path) != before
-
-
-def test_a_missing_file_of_replies_is_told(tmp_path):
-    with pytest.raises(CacheError, match=r"gone\.sqlite: the replay file cannot be read"):
-        key(f"lm:replay/{tmp_path}/gone.sqlite")
 
 
 def test_games_without_language_models_say_nothing_of_them(monkeypatch):

@@ -59,7 +59,7 @@ def test_it_is_what_a_run_uses(
     """Calls, tokens and dollars within 15%, of the profile that plays, not of each model with itself."""
     models = SharedModels()
     runner = Runner(models=models)
-    with StubServer(keep=False) as server:
+    with StubServer() as server:
         spec = written(profile, server)
 
         def play(runner: Runner) -> Any:

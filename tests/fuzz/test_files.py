@@ -61,7 +61,7 @@ def cache_bytes() -> bytes:
     with tempfile.TemporaryDirectory() as place:
         with ResponseCache(Path(place) / "cache") as cache:
             for request, reply in zip(REQUESTS, REPLIES, strict=True):
-                cache.put(reply_key(ScriptedModel([]), request), ScriptedModel([]), reply)
+                cache.put(reply_key(ScriptedModel([]), request), reply)
         return (Path(place) / "cache").read_bytes()
 
 
@@ -82,7 +82,7 @@ def test_damaged_stores(given: tuple[bytes, bool]) -> None:
 def test_damaged_caches(content: bytes) -> None:
     with ResponseCache(fresh("cache", content)) as cache:
         assert cache.get(reply_key(ScriptedModel([]), REQUESTS[3])) in (None, REPLIES[3])
-        cache.models()
+        cache.count()
 
 
 # What a training keeps

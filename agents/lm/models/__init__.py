@@ -8,7 +8,7 @@ and `prices` are about money; `cache` stores replies on disk, and `scripted` has
 from agents.lm.models.anthropic import AnthropicModel
 from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import NO_USAGE, Block, Finish, Model, Reply, Request, Usage
-from agents.lm.models.scripted import ReplayModel, ScriptedModel
+from agents.lm.models.scripted import ScriptedModel
 from agents.lm.models.shared_models import make_model
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Finish",
     "Model",
     "OpenAIModel",
-    "ReplayModel",
     "Reply",
     "Request",
     "ScriptedModel",

@@ -92,19 +92,12 @@ class Budget:
 
     def _objection(self, hold: Hold, others: Sequence[Hold]) -> str:
         """Why a call is not allowed beside others in progress, if they use all they may; "" if it is."""
-        spent = self._ended
-        tokens = spent.tokens + sum(max(each.tokens, each.usage.tokens) for each in others)
-        if self.max_tokens is not None and tokens + hold.tokens > self.max_tokens:
-            return _refusal(f"{self.max_tokens:,} tokens", f"{spent.tokens:,}", f"{hold.tokens:,}")
-        if self.max_dollars is None:
-            return ""
-        if hold.dollars is None or spent.dollars is None:
-            return f"the budget is {self.max_dollars} dollars, but there is a call without a known price"
-        if spent.dollars + sum(each.dollars or 0.0 for each in others) + hold.dollars > self.max_dollars:
-            return _refusal(f"{self.max_dollars} dollars", f"{spent.dollars:.4f}", f"{hold.dollars:.4f}")
+        for unit, limit, form in (("tokens", self.max_tokens, ",d"), ("dollars", self.max_dollars, ".4f")):
+            spent, need = getattr(self._ended, unit), getattr(hold, unit)
+            held = sum(max(getattr(each, unit) or 0, getattr(each.usage, unit) or 0) for each in others)
+            if limit is not None and (spent is None or need is None):
+                return f"the budget is {limit} {unit}, but there is a call without a known price"
+            if limit is not None and spent + held + need > limit:
+                used = f"{spent:{form}} were spent in this run, and the next one may need up to {need:{form}}"
+                return f"the budget of {limit:,} {unit} does not allow another call: {used}"
         return ""
-
-
-def _refusal(limit: str, spent: str, need: str) -> str:
-    used = f"{spent} were spent in this run, and the next one may need up to {need}"
-    return f"the budget of {limit} does not allow another call: {used}"

@@ -29,15 +29,14 @@ Outcome = Reply | ModelError
 _CREATE = """
 CREATE TABLE replies (
     key TEXT PRIMARY KEY,  -- of model, settings and request, see reply_key
-    model TEXT NOT NULL,   -- name and settings, canonical JSON
-    reply TEXT NOT NULL    -- JSON; of a call that failed for good, how it failed
+    reply TEXT NOT NULL  -- JSON; of a call that failed for good, how it failed
 ) WITHOUT ROWID
 """
 _REPLY, _USAGE = TypeAdapter(Reply), TypeAdapter(Usage)
 
 _LAYOUT = FileLayout(
     application=0x574C4D52,  # "WLMR"
-    version=2,
+    version=3,
     create=_CREATE,
     error=CacheError,
     damaged="The file is damaged or has no replies: move it away or restore it from a copy, and run this again",
@@ -53,7 +52,8 @@ def reply_key(model: Model, request: Request) -> str:
     """
     asked = {field.name: getattr(request, field.name) for field in fields(request)}
     blocks = [[(block.text, block.cache) for block in asked.pop(part)] for part in ("system", "user")]
-    return hashlib.sha256(json.dumps([_model_text(model), blocks, asked]).encode("ascii")).hexdigest()
+    settings = json.dumps(dict(model.settings), sort_keys=True)
+    return hashlib.sha256(json.dumps([model.name, settings, blocks, asked]).encode("ascii")).hexdigest()
 
 
 class ResponseCache:
@@ -94,24 +94,15 @@ class ResponseCache:
         except (ValueError, KeyError, TypeError) as error:
             raise CacheError(f"{self.path}: {key} is not a reply. {_LAYOUT.damaged}") from error
 
-    def put(self, key: str, model: Model, outcome: Outcome) -> Outcome:
+    def put(self, key: str, outcome: Outcome) -> Outcome:
         """Stores a reply or a failed call, unless the key is there already. Returns the stored one."""
-        row = (key, _model_text(model), json.dumps(outcome_dict(outcome)))
-        is_new = self._run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?) RETURNING key", *row)
+        kept = json.dumps(outcome_dict(outcome))
+        is_new = self._run("INSERT OR IGNORE INTO replies VALUES (?, ?) RETURNING key", key, kept)
         return outcome if is_new else self.get(key) or outcome
 
     def count(self) -> int:
         """Number of replies, including failed calls."""
         return int(self._run("SELECT count(*) FROM replies")[0][0])
-
-    def models(self) -> list[dict[str, Any]]:
-        """The models with replies in the file: "name" and "settings" of each."""
-        rows = self._run("SELECT DISTINCT model FROM replies ORDER BY model")
-        try:
-            found = [parse_json(text) for (text,) in rows]
-            return [{"name": model["name"] + "", "settings": dict(model["settings"])} for model in found]
-        except (ValueError, KeyError, TypeError) as error:
-            raise CacheError(f"{self.path}: the name of a model cannot be read. {_LAYOUT.damaged}") from error
 
     def turn(self, key: str) -> asyncio.Lock:
         """A lock for those in the current event loop who ask the same question, so that one asks and all get it."""
@@ -161,13 +152,9 @@ class CachedModel(Model):
         except ModelError as error:
             if error.is_passing or not self._has_answered:
                 raise
-            return self.cache.put(key, self.model, error)
+            return self.cache.put(key, error)
         self._has_answered = True
-        return self.cache.put(key, self.model, reply)
-
-
-def _model_text(model: Model) -> str:
-    return json.dumps({"name": model.name, "settings": dict(model.settings)}, sort_keys=True)
+        return self.cache.put(key, reply)
 
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:

@@ -15,8 +15,6 @@ PAID_FOR = frozenset({"malformed", "empty", "timeout"})
 """Faults of answers that were most likely paid for."""
 LOST = PAID_FOR | {"connection"}
 """Faults after which the server may have charged for an answer that we cannot use or did not get."""
-MALFORMED = (LookupError, TypeError, AttributeError, ValueError, AssertionError, RecursionError)
-"""What reading an answer of another form raises, here and in the SDKs."""
 
 SCHEMA, LIMIT = "schema", "max_tokens"
 OPTIONAL = (SCHEMA, "temperature", "top_p")
@@ -48,7 +46,7 @@ class Fault(Exception):
     """The fault of a try. Never leaves this package: a call ends in a reply, `ModelError` or `AccessError`.
 
     Attributes:
-        kind: one of `agents.lm.errors.FAULT_KINDS`.
+        kind: one of `agents.lm.errors.FAULT_KINDS`, or "credentials" if a cloud's cannot be found.
         text: a description for people.
         retry_after: the pause that the server wants, in seconds.
         about: the server's full words, longer than `text`, starting with the name of a wrong parameter.
@@ -105,9 +103,11 @@ def fault_of(error: Exception, sdk: ModuleType, hide: Callable[[str], str]) -> F
         return Fault("unreachable" if type(cause).__name__ in _NEVER_SENT else "connection", said)
     if isinstance(error, sdk.APIError) and error.body:
         return said_fault(200, {}, error.body, hide)
-    if isinstance(error, (sdk.APIError, *MALFORMED)):
-        return Fault("malformed", f"the answer is not what the interface promises: {said}")
-    return Fault("connection", said)  # httpx's: broken off while it was streamed
+    if isinstance(error, ImportError | RuntimeError) and not isinstance(error, RecursionError):
+        return Fault("credentials", said)  # of the libraries that find a cloud's
+    if type(error).__module__.startswith("httpx"):  # broken off while it was streamed
+        return Fault("connection", said)
+    return Fault("malformed", f"the answer is not what the interface promises: {said}")
 
 
 def said_fault(status: int, headers: Mapping[str, str], body: Any, hide: Callable[[str], str]) -> Fault:

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models import limits
 from agents.lm.models.budget import Budget
-from agents.lm.models.faults import LOST, MALFORMED, OPTIONAL, PAID_FOR, SCHEMA, Fault, clean, fault_of, shape
+from agents.lm.models.faults import LOST, OPTIONAL, PAID_FOR, SCHEMA, Fault, clean, fault_of, shape
 from agents.lm.models.limits import MODELS, Halt
 from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE, Finish, Model, Reply, Request, Usage
@@ -36,8 +36,8 @@ MAX_AT_ONCE = 900  # questions at a time; each is a connection, and systems allo
 BACKOFF, MAX_BACKOFF = 1.0, 60.0  # seconds before the first retry, doubled each time
 PAID_RETRIES = 2
 """Number of retries after an answer that was lost or could not be used, but may have been paid for."""
-FIRST_RETRIES = 2
-"""Number of retries if a server has never been reached: most likely it does not exist."""
+ABSENT_RETRIES = 2
+"""Number of retries if there is no server at the address: most likely it does not exist."""
 FIRST_QUESTIONS = 5
 """If so many questions fail before the first answer, the server is assumed not to answer the rest of the run either."""
 STREAMED = 8000  # tokens; longer replies are streamed, so that the time limit applies to silence
@@ -158,7 +158,6 @@ class RemoteModel(Model):
         self._places = asyncio.Semaphore(max_concurrent)
         self._random = random.Random(0)  # noqa: S311 (of pauses)
         self._rests_until = 0.0  # after a 429
-        self._was_reached = False
         self._answers = 0
         self._failures = 0  # questions without an answer before the first one
         self._refused: set[str] = set()  # names of parameters, and shapes of schemas
@@ -200,7 +199,7 @@ class RemoteModel(Model):
         """Asks the SDK's client once.
 
         Raises:
-            Exception: those of the SDK; `MALFORMED`: the answer violates the interface; `Fault`.
+            Exception: any of the SDK's or of reading an answer of another form; `Fault`.
         """
 
     def sendable(self, request: Request) -> Request:
@@ -224,9 +223,7 @@ class RemoteModel(Model):
             ending = self._ending(error)
             if ending is not None and self.halt.stops == since:  # not the error of another call
                 self.halt.stop(ending)
-            if ending is None or ending is error:
-                raise
-            raise ending from error
+            raise ending or error from None
 
     def _ending(self, error: LMError) -> LMError | None:
         """The error with which the run ends; None if it can go on."""
@@ -269,18 +266,13 @@ class RemoteModel(Model):
             faults.append(outcome.kind)
             retries = 1 if outcome.kind == "rate limit" and self._answers > answers else retries + 1
             answers = self._answers  # of all calls to the model; later ones show that a 429 passes
-            if outcome.is_final or retries > self._allowed(faults):
+            paid = sum(kind in PAID_FOR for kind in faults)
+            allowed = min(self.retries, ABSENT_RETRIES) if outcome.kind == "unreachable" else self.retries
+            if outcome.is_final or paid > PAID_RETRIES or retries > allowed:
                 raise self._failure(outcome, faults, usage)
             wait = self._wait(outcome, retries)
             self._warn(f"{outcome.kind}: {outcome.text}; asked again in {wait:.0f} s", outcome.kind)
             await self.halt.pause(wait, since)
-
-    def _allowed(self, faults: list[str]) -> float:
-        """The number of retries after these faults."""
-        if sum(kind in PAID_FOR for kind in faults) > PAID_RETRIES:
-            return -math.inf
-        is_new = faults[-1] == "unreachable" and not self._was_reached
-        return min(self.retries, FIRST_RETRIES) if is_new else self.retries
 
     def _wait(self, fault: Fault, retries: int) -> float:
         """Seconds until the next try, with random jitter so that calls do not all come back at once.
@@ -302,14 +294,12 @@ class RemoteModel(Model):
             answer = await self.ask(request)
         except LMError:
             raise
-        except self._raised as error:
+        except Exception as error:  # noqa: BLE001 (the SDKs', and reading answers of any form)
             fault = fault_of(error, self._sdk, self._redacted)
-            self._was_reached |= fault.kind not in ("unreachable", "timeout", "connection")
+            if fault.kind == "credentials":  # a cloud's
+                raise ConfigError(f"{self.name}: {fault.text}") from None
             fault.text += self._advice(fault, str(client.base_url))
             return fault
-        except (ImportError, RuntimeError) as error:  # of the libraries that find a cloud's credentials
-            raise ConfigError(f"{self.name}: {clean(self._redacted(str(error)))}") from None
-        self._was_reached = True
         said, thought = (_readable(part, self._given_key) for part in (answer.text, answer.reasoning))
         if not said.strip() and answer.finish in ("stop", "other"):
             if not _is_object(thought):
@@ -349,12 +339,6 @@ class RemoteModel(Model):
             return importlib.import_module(self.provider.sdk)
         except ImportError as error:
             raise self._not_installed(error) from error
-
-    @cached_property
-    def _raised(self) -> tuple[type[Exception], ...]:
-        """What a call can raise: the SDK's errors, httpx's in a stream, and those of an answer of another form."""
-        http = importlib.import_module(self._sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
-        return (self._sdk.APIError, http.HTTPError, Fault, *MALFORMED)
 
     def _not_installed(self, what: object) -> ConfigError:
         return ConfigError(f"{self.name}: {what}; it needs {install_extra('lm')}")

@@ -29,7 +29,7 @@ from agents.lm.models.limits import GAMES, Halt
 from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
 from agents.lm.models.remote import REMOTE, RemoteModel
-from agents.lm.models.scripted import ReplayModel, ScriptedModel
+from agents.lm.models.scripted import ScriptedModel
 from agents.lm.own_models import as_model
 from welfare_env.errors import did_you_mean
 
@@ -54,7 +54,6 @@ PROVIDERS: dict[str, Callable[..., Model]] = {
         for name, known in REMOTE.items()
     },
     "scripted": _stub,
-    "replay": ReplayModel,
 }
 """Provider -> what makes its models."""
 
@@ -67,7 +66,7 @@ def make_model(name: str, **settings: Any) -> Model:
     Args:
         name: "openai/NAME", "azure/NAME", "anthropic/NAME", "bedrock/NAME" or "vertex/NAME", NAME being the model's
             name on the server; "scripted/stub", which invents replies that look legal, or another of
-            `agents.lm.stub.characters`; "replay/PATH", the replies in a cache file.
+            `agents.lm.stub.characters`.
         **settings: those of `OpenAIModel`, `AnthropicModel` and `ScriptedModel`.
 
     Raises:

@@ -69,14 +69,14 @@ def _choices(prompt: str, schema: Mapping[str, Any] | None, wanted: str) -> dict
 
     If the schema lists no orders: hold, for the units in the prompt.
     """
-    orders = (schema or {}).get("properties", {}).get("orders", {})
+    if schema is not None and "orders" not in schema.get("properties", {}):
+        return {}
+    orders = {} if schema is None else schema["properties"]["orders"]
     sets = [each["properties"] for each in orders.get("anyOf", [orders]) if "properties" in each]
     found = [{key: _texts(part) for key, part in each.items()} for each in sets]
     if found:
         return max(found, key=lambda each: sum(bool(_first(texts, wanted)) for texts in each.values()))
-    units = (
-        _UNITS.search(prompt) if "orders" in (schema or {"properties": {"orders": {}}}).get("properties", {}) else None
-    )
+    units = _UNITS.search(prompt)
     return {unit: [f"{unit} H"] for unit in units[1].split(", ")} if units else {}
 
 
@@ -90,19 +90,15 @@ def _first(orders: Sequence[str], ending: str) -> str:
 
 
 def _said(prompt: str, schema: Mapping[str, Any] | None, orders: Mapping[str, str], texts: Sequence[str]) -> str:
-    """A reply in the requested form; summaries are those of `stub_reply`."""
-    properties = (schema or {}).get("properties")
-    if properties is None and "json" not in prompt.lower():
-        return stub_reply(prompt)
-    if properties is not None and "orders" not in properties and "messages" not in properties:
-        return stub_reply(prompt, schema)
-    reply: dict[str, Any] = json.loads(stub_reply(prompt, schema))
+    """The reply of `stub_reply` with other orders and messages; summaries are left as they are."""
+    text = stub_reply(prompt, schema)
+    reply = json.loads(text) if text.startswith("{") else {}
     said = texts[int(_rng(prompt).integers(len(texts)))]
     if isinstance(reply.get("orders"), dict):
         reply["orders"] = {key: order or NOTHING for key, order in orders.items()}
     elif "orders" in reply:
         reply["orders"] = [order for order in orders.values() if order]
-    to = (properties or {}).get("messages", {}).get("properties") or {"GLOBAL": {}}
+    to = (schema or {}).get("properties", {}).get("messages", {}).get("properties") or {"GLOBAL": {}}
     if "messages" in reply and not any("enum" in each for each in to.values()):
         reply["messages"] = dict.fromkeys(to, "") | {"GLOBAL": said}
-    return json.dumps(reply)
+    return json.dumps(reply) if reply else text

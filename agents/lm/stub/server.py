@@ -26,14 +26,6 @@ from agents.lm.stub.characters import CHARACTERS
 from agents.lm.stub.replies import stub_reply, tokens
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
-_FIELDS = {
-    CHAT: {
-        *("model", "temperature", "top_p", "stream", "prompt_cache_key", "messages", "max_tokens", "stream_options"),
-        *("max_completion_tokens", "response_format", "reasoning_effort", "structured_outputs", "grammar", "ebnf"),
-    },
-    MESSAGES: {*("model", "temperature", "top_p", "stream", "messages", "system", "max_tokens", "output_config")},
-}
-"""The interfaces by their paths, and the fields that they accept: those that we send."""
 
 
 @dataclass
@@ -87,24 +79,24 @@ class Stub:
     Args:
         reply: function that makes the answers; None for the character (`agents.lm.stub.characters`) with the model's
             name, or else "stub".
-        keep: whether to keep `requests`.
 
     Attributes:
         requests: the requests received, in sequence.
         stats: counts: "requests"; "answered"; "twice": equal requests answered again; "peak" at a time.
     """
 
-    def __init__(self, reply: Callable[[StubRequest], str | Answered] | None = None, keep: bool = True) -> None:
+    def __init__(self, reply: Callable[[StubRequest], str | Answered] | None = None) -> None:
         self.requests: list[StubRequest] = []
         self.reply = reply or _in_character
         self.stats = Counter(requests=0, answered=0, twice=0, peak=0)
-        self._keep = keep
         self._active = 0
         self._answered: set[bytes] = set()
         self._lock = Lock()
 
     def answer(self, path: str, headers: Mapping[str, str], content: bytes) -> Response:
         """The answer to a request, counted."""
+        if path not in (CHAT, MESSAGES):
+            return refusal(path, 404, f"no such path: {path}")
         with self._lock:
             self._active += 1
             self.stats["peak"] = max(self.stats["peak"], self._active)
@@ -112,8 +104,7 @@ class Stub:
             request = read(path, headers, content)
             with self._lock:
                 self.stats["requests"] += 1
-                if self._keep:
-                    self.requests.append(request)
+                self.requests.append(request)
             response = self.respond(request)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
             return refusal(path, 400, f"Missing or wrong parameter: {error}", "invalid_request_error")
@@ -147,8 +138,6 @@ def _in_character(request: StubRequest) -> str:
 def read(path: str, headers: Mapping[str, str], content: bytes) -> StubRequest:
     """Reads a request; whatever goes wrong in it, a real server would reject."""
     body = json.loads(content)
-    if unknown := sorted(body.keys() - _FIELDS[path]):
-        raise ValueError(f"Unknown parameter: '{unknown[0]}'.")
     system, user = _plain(body.get("system", "")), ""
     for message in body["messages"]:
         if message["role"] in ("system", "developer"):
@@ -232,7 +221,7 @@ class StubServer(Stub):
     Args:
         port: 0 for any free port.
         latency: seconds between a request and its answer.
-        reply, keep: as for `Stub`.
+        reply: as for `Stub`.
 
     Example:
         with StubServer() as server:
@@ -240,13 +229,9 @@ class StubServer(Stub):
     """
 
     def __init__(
-        self,
-        port: int = 0,
-        latency: float = 0.0,
-        reply: Callable[[StubRequest], str | Answered] | None = None,
-        keep: bool = True,
+        self, port: int = 0, latency: float = 0.0, reply: Callable[[StubRequest], str | Answered] | None = None
     ) -> None:
-        super().__init__(reply, keep)
+        super().__init__(reply)
         self.port, self.latency = port, latency
 
     @property
@@ -302,12 +287,7 @@ class _Handler(BaseHTTPRequestHandler):
         """A question."""
         content = self.rfile.read(int(self.headers.get("content-length", "0")))
         headers = {name.lower(): text for name, text in self.headers.items()}
-        is_known = self.path in _FIELDS
-        self._send(
-            self.stub.answer(self.path, headers, content)
-            if is_known
-            else refusal(self.path, 404, f"no such path: {self.path}")
-        )
+        self._send(self.stub.answer(self.path, headers, content))
 
     def _send(self, response: Response) -> None:
         self.send_response(response.status)
@@ -323,7 +303,7 @@ def main(
 ) -> None:
     """Answers like OpenAI's and Anthropic's servers, until interrupted."""
     try:
-        with StubServer(port, latency, keep=False) as server:
+        with StubServer(port, latency) as server:
             url = server.url
             print(f"base_url is {url}/v1 for openai, {url} for anthropic; counts at {url}/stats", flush=True)
             with suppress(KeyboardInterrupt):

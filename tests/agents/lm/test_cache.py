@@ -23,15 +23,13 @@ from agents.lm.errors import (
     AccessError,
     BudgetError,
     CacheError,
-    ConfigError,
     LMError,
     ModelError,
     StoppedError,
 )
-from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Request, ScriptedModel, Usage, make_model
+from agents.lm.models import Block, Model, OpenAIModel, Reply, Request, ScriptedModel, Usage, make_model
 from agents.lm.models.cache import CachedModel, ResponseCache, reply_key
 from agents.lm.models.remote import RemoteModel
-from evaluation.play.sources import replies_digest
 from tests.agents.lm.transport import InProcess
 
 Connect = Callable[..., RemoteModel]
@@ -103,7 +101,7 @@ class TestKeys:
 
     def test_they_are_the_same_everywhere(self) -> None:
         key = reply_key(ScriptedModel([]), Request((), (Block("Grüße"),)))
-        assert key == "ed65a407704cb0f8a030ecfd9709d4dae632b35f9c5c5c84175059cbd8ce5002"
+        assert key == "48a5f6e1f3684e04566508e0526b454b59dba919d4e3ab28951aea473cbf43fd"
 
 
 class TestCachedModel:
@@ -136,9 +134,8 @@ class TestCachedModel:
             if kind in PASSING_KINDS:
                 assert model.complete(REQUEST).text == "up"
             else:
-                for each in (model, ReplayModel(path)):
-                    with pytest.raises(ModelError, match="said so"):
-                        each.complete(REQUEST)
+                with pytest.raises(ModelError, match="said so"):
+                    model.complete(REQUEST)
 
     @pytest.mark.parametrize(
         "error",
@@ -198,9 +195,8 @@ class TestProcesses:
     def test_of_two_replies_all_use_the_first(self, path: Path) -> None:
         """Two processes may both have asked."""
         first, second = ResponseCache(path), ResponseCache(path)
-        model = ScriptedModel([])
-        assert first.put("key", model, REPLY) == REPLY
-        assert second.put("key", model, Reply("late")) == REPLY
+        assert first.put("key", REPLY) == REPLY
+        assert second.put("key", Reply("late")) == REPLY
 
 
 class TestFiles:
@@ -208,7 +204,7 @@ class TestFiles:
     def filled(self, path: Path) -> Path:
         with ResponseCache(path) as cache:
             for number in range(200):
-                cache.put(f"{number:064}", ScriptedModel([]), REPLY)
+                cache.put(f"{number:064}", REPLY)
         return path
 
     def test_no_prompt_lies_in_it_and_it_is_its_owners_alone(self, cache: ResponseCache) -> None:
@@ -240,38 +236,6 @@ class TestFiles:
             change(filled, "UPDATE replies SET reply = ?", wrong)
             with pytest.raises(CacheError, match="is not a reply"):
                 ResponseCache(filled).get(f"{7:064}")
-
-    def test_a_damaged_name_of_a_model(self, filled: Path) -> None:
-        for model in ("5", "{}", "no JSON", '{"name": 5, "settings": {}}'):
-            change(filled, "UPDATE replies SET model = ?", model)
-            with pytest.raises(CacheError, match="the name of a model cannot be read"):
-                ReplayModel(filled)
-
-    def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
-        os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(CacheError, match="is a pipe or a device"):
-            ReplayModel(tmp_path / "pipe")
-        with pytest.raises(CacheError, match="is a pipe or a device"):
-            replies_digest(tmp_path / "pipe")
-
-
-class TestReplay:
-    def test_it_says_what_was_said(self, connect: Connect, question: Request, cache: ResponseCache) -> None:
-        model = connect()
-        reply = CachedModel(model, cache).complete(question)
-        replay = make_model(f"replay/{cache.path}")
-        assert (replay.name, replay.settings) == (model.name, model.settings)
-        assert asyncio.run(replay.acomplete(question)) == replay.complete(question) == reply
-        with pytest.raises(LMError, match=r"was never asked this: '.*A PAR may move"):
-            replay.complete(replace(question, sample=5))
-
-    def test_files_that_it_cannot_use(self, cache: ResponseCache, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="no such file of cached replies"):
-            ReplayModel(tmp_path / "none.sqlite")
-        for name in ("a", "b"):
-            CachedModel(ScriptedModel([f"I am {name}"], name=name), cache).complete(REQUEST)
-        with pytest.raises(ConfigError, match="it holds replies of: scripted/a, scripted/b"):
-            ReplayModel(cache.path)
 
 
 class TestScript:

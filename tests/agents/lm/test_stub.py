@@ -64,9 +64,8 @@ def test_the_sdks_accept_its_answers(fault: str, server: FailingServer) -> None:
 PIECE = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
 REFUSED = [
     ("chat/completions", b"{", "Expecting property name"),
-    ("chat/completions", [], "no attribute 'keys'"),
+    ("chat/completions", [], "no attribute 'get'"),
     ("chat/completions", {"model": "m", "max_tokens": 1}, "'messages'"),
-    ("chat/completions", {"model": "m", "messages": [], "tempo": 1}, "Unknown parameter: 'tempo'"),
     ("chat/completions", {"model": "m", "messages": [{"role": "user", "content": " "}]}, "non-whitespace"),
     ("chat/completions", {"model": "m", "messages": [{"role": "user", "content": "x"}]}, "max_tokens"),
     ("messages", {"model": "m", "messages": [{"role": "user", "content": [PIECE] * 5}]}, "of 4 blocks"),
@@ -88,11 +87,10 @@ def test_other_paths(server: FailingServer) -> None:
 
 
 def test_counts(question: Request) -> None:
-    with StubServer(keep=False) as server:
+    with StubServer() as server:
         model = OpenAIModel("m", base_url=f"{server.url}/v1")
         assert model.complete(question) == model.complete(question)
         assert post(f"{server.url}/stats", None, "GET")[1] == {"requests": 2, "answered": 2, "twice": 1, "peak": 1}
-        assert server.requests == []
 
 
 SCHEMAS: list[tuple[dict[str, Any], Callable[[Any], bool]]] = [
