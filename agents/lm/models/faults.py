@@ -15,6 +15,8 @@ PAID_FOR = frozenset({"malformed", "empty", "timeout"})
 """Faults of answers that were most likely paid for."""
 LOST = PAID_FOR | {"connection"}
 """Faults after which the server may have charged for an answer that we cannot use or did not get."""
+MALFORMED = (LookupError, TypeError, AttributeError, ValueError, AssertionError, RuntimeError, ImportError)
+"""What reading an answer of another form raises, here and in the SDKs, or what finds a cloud's credentials."""
 
 SCHEMA, LIMIT = "schema", "max_tokens"
 OPTIONAL = (SCHEMA, "temperature", "top_p")

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models import limits
 from agents.lm.models.budget import Budget
-from agents.lm.models.faults import LOST, OPTIONAL, PAID_FOR, SCHEMA, Fault, clean, fault_of, shape
+from agents.lm.models.faults import LOST, MALFORMED, OPTIONAL, PAID_FOR, SCHEMA, Fault, clean, fault_of, shape
 from agents.lm.models.limits import MODELS, Halt
 from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE, Finish, Model, Reply, Request, Usage
@@ -294,7 +294,7 @@ class RemoteModel(Model):
             answer = await self.ask(request)
         except LMError:
             raise
-        except Exception as error:  # noqa: BLE001 (the SDKs', and reading answers of any form)
+        except self._raised as error:
             fault = fault_of(error, self._sdk, self._redacted)
             if fault.kind == "credentials":  # a cloud's
                 raise ConfigError(f"{self.name}: {fault.text}") from None
@@ -339,6 +339,12 @@ class RemoteModel(Model):
             return importlib.import_module(self.provider.sdk)
         except ImportError as error:
             raise self._not_installed(error) from error
+
+    @cached_property
+    def _raised(self) -> tuple[type[Exception], ...]:
+        """What a call can raise: the SDK's errors, httpx's in a stream, and those of an answer of another form."""
+        http = importlib.import_module(self._sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
+        return (self._sdk.APIError, http.HTTPError, Fault, *MALFORMED)
 
     def _not_installed(self, what: object) -> ConfigError:
         return ConfigError(f"{self.name}: {what}; it needs {install_extra('lm')}")
