@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -23,7 +23,6 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 GARBAGE = 100_000  # new objects between collections: games create many objects and hardly any cycles
-AHEAD = 4  # queued tasks per process
 UNGUARDED = 78  # exit code of a worker whose script would start more workers
 SAVED = "Finished games are in the store"
 
@@ -85,15 +84,11 @@ class Workers:
         if self.count <= 1 or len(tasks) <= 1:
             yield from ((task, work(task)) for task in tasks)
             return
-        waiting: dict[Future[Result], Task] = {}
         try:
-            for task in tasks:
-                with uninterrupted():  # a partly started pool could not be stopped
-                    waiting[self._submitted(work, task)] = task
-                if len(waiting) >= AHEAD * self.count:
-                    yield from _finished(waiting)
-            while waiting:
-                yield from _finished(waiting)
+            with uninterrupted():  # a partly started pool could not be stopped
+                waiting = {self._submitted(work, task): task for task in tasks}
+            for future in as_completed(waiting):
+                yield waiting.pop(future), future.result()
         except BrokenProcessPool as error:
             processes = self._processes
             self.__exit__(None)  # waits until all have ended
@@ -120,12 +115,6 @@ class Workers:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             self._processes = [each for each in multiprocessing.active_children() if each not in others]
-
-
-def _finished(waiting: dict[Future[Result], Task]) -> Iterator[tuple[Task, Result]]:
-    """Wait until at least one task has ended; remove ended tasks from `waiting`."""
-    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-        yield waiting.pop(future), future.result()
 
 
 def _start_tracker() -> None:
@@ -192,28 +181,19 @@ class RayWorkers(Workers):
         if self._ray is None:
             here = {"num_cpus": self.count, "include_dashboard": False} if self.address == "local" else {}
             self._ray = connect(self.address, WorkerError, logging_level="ERROR", configure_logging=False, **here)
-        remote = self._ray.remote(num_cpus=1, max_retries=0)(work)
-        processors = int(self._ray.cluster_resources().get("CPU", 0))
-        if not processors:
+        if not self._ray.cluster_resources().get("CPU"):
             raise WorkerError(f"the Ray cluster {self.address!r:.200} has no processors")
-        waiting: dict[Any, Task] = {}
+        remote = self._ray.remote(num_cpus=1, max_retries=0)(work)
+        waiting = {remote.remote(task): task for task in tasks}
         try:
-            for task in tasks:
-                waiting[remote.remote(task)] = task
-                if len(waiting) >= AHEAD * processors:
-                    yield self._next(waiting)
             while waiting:
-                yield self._next(waiting)
-        finally:
-            for left in waiting:
-                self._ray.cancel(left)
-
-    def _next(self, waiting: dict[Any, Task]) -> tuple[Task, Any]:
-        done, _ = self._ray.wait(list(waiting), num_returns=1)
-        try:
-            result = self._ray.get(done[0])
+                (done,), _ = self._ray.wait(list(waiting), num_returns=1)
+                result = self._ray.get(done)
+                yield waiting.pop(done), result
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
             raise WorkerError(f"the Ray cluster lost a game: {first_line(error)}. {SAVED}") from error
-        return waiting.pop(done[0]), result
+        finally:
+            for left in waiting:
+                self._ray.cancel(left)
