@@ -15,8 +15,8 @@ from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from evaluation.cli.console import KEPT, RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import RunOptions, command_line
+from evaluation.experiment_files.description import load_experiment, shipped_experiments
 from evaluation.experiment_files.experiment import policies_of, read_experiment, run_experiment
-from evaluation.experiment_files.loading import load_experiment, shipped_experiments
 from evaluation.play.setting import Setting
 from evaluation.report.figures import full_label
 from evaluation.report.page import known_measures, value_cell

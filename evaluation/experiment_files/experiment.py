@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,29 @@ from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
 from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
-from evaluation.experiment_files.loading import ExperimentError, load_experiment
-from evaluation.experiment_files.measuring import Measurement, Measuring
-from evaluation.experiment_files.plan import Condition, Experiment
+from evaluation.experiment_files.description import (
+    BY_YEAR,
+    OF_GAMES,
+    WITH_COALITIONS,
+    Condition,
+    Experiment,
+    ExperimentError,
+    load_experiment,
+)
+from evaluation.experiments.cross_play import CrossPlayResult, run_cross_play
 from evaluation.experiments.deviators import PORTFOLIO, filled
-from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.measures.intervals import Estimate
+from evaluation.experiments.exploitability import resolve_coalitions, run_exploitability
+from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.red_team import RedTeamResult, run_red_team
+from evaluation.experiments.self_play import SelfPlayResult, run_self_play
+from evaluation.measures import costs
+from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.measures.lm_usage import usage_of
+from evaluation.measures.promise_keeping import kept_promises
 from evaluation.measures.rows import GamesResult, same_columns
+from evaluation.messages.analysis import analyze_messages
 from evaluation.options import takes_options
+from evaluation.play.playing import Record
 from evaluation.play.runner import Runner, read_options
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore
@@ -34,6 +50,90 @@ FIXED = ("rules", "map_name", "seats", "paper_code", "simultaneous", "start")
 """Options set by the experiment's file."""
 
 KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # types that may share a column
+
+
+@dataclass(frozen=True)
+class ExactGains:
+    """Exact gains of coalitions against a profile: the largest, in points a year, and plain facts of all of them."""
+
+    best: float
+    facts: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return dict(self.facts)
+
+
+Result = SelfPlayResult | ExploitabilityResult | RedTeamResult | CrossPlayResult | ExactGains
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measurement of a condition.
+
+    Attributes:
+        measure: "self-play" or another measure of an experiment.
+        result: the result of the evaluation.
+        played: the condition's profile.
+    """
+
+    measure: str
+    result: Result
+    played: str
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """Measure -> estimate; nan for measures without data."""
+        match self.result:
+            case SelfPlayResult() as found:
+                return {name: getattr(found, name) for name in (*OF_GAMES, "conflicts")} | _of_messages(found)
+            case ExploitabilityResult() as attacked:
+                values = {name: getattr(attacked.costs, name) for name in costs.MEASURES}
+                return {"exploitability": attacked.value} | values
+            case RedTeamResult() as red:
+                return {"red_team": red.value}
+            case CrossPlayResult() as mixed:
+                return {"points_among_others": mixed.mixed_payoffs[self.played]}
+            case ExactGains(best):
+                return {"exact_gain": Estimate(best, best, best, 1, (best,))}
+
+    @property
+    def by_year(self) -> dict[str, Mapping[int, Estimate]]:
+        """Measure -> year -> estimate."""
+        found = self.result.costs if isinstance(self.result, ExploitabilityResult) else self.result
+        return {name: getattr(found, name) for name in BY_YEAR.get(self.measure, ())}
+
+    @property
+    def witness(self) -> Record | None:
+        """The record of a typical game; None if there is none."""
+        if isinstance(self.result, ExploitabilityResult | RedTeamResult):
+            return self.result.witness.marked_record
+        return _typical(self.result) if isinstance(self.result, SelfPlayResult) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        measures = {name: estimate.to_dict() for name, estimate in self.estimates.items()}
+        return {"measure": self.measure, "measures": measures, "result": self.result.to_dict()}
+
+
+def _of_messages(result: SelfPlayResult) -> dict[str, Estimate]:
+    used = [usage for record in result.records if (usage := usage_of([record])) is not None]
+    found = [analyze_messages(record, result.map_name) for record in result.records]
+    tokens = [float(each.input_tokens + each.output_tokens) for each in used]
+    prices = [math.nan if each.dollars is None else each.dollars for each in used]
+    none = Estimate(math.nan, math.nan, math.nan, 0, ())
+    return {
+        "kept_promises": kept_promises(found, result.seed),
+        "tokens_per_game": mean_estimate(tokens, result.seed) if used else none,
+        "dollars_per_game": mean_estimate(prices, result.seed) if used else none,
+    }
+
+
+def _typical(result: SelfPlayResult) -> Record:
+    """The record of the game with welfare (in standard games, best score) nearest to the mean."""
+    values = (result.root_nash_welfare if result.rules.is_welfare else result.best_score).per_game
+    mean = sum(values) / len(values)
+    return result.records[min(range(len(values)), key=lambda place: abs(values[place] - mean))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,22 +152,13 @@ class ConditionResult(GamesResult):
 
         Exact gains have no rows; see `to_dict`.
         """
-        return [
-            {"measure": cell.measure, **row}
-            for cell in self.cells
-            if isinstance(cell.result, GamesResult)
-            for row in cell.result.rows(by_year)
-        ]
+        games = [(cell.measure, cell.result) for cell in self.cells if isinstance(cell.result, GamesResult)]
+        return [{"measure": measure, **row} for measure, result in games for row in result.rows(by_year)]
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
         """Measure -> estimate."""
         return {name: estimate for cell in self.cells for name, estimate in cell.estimates.items()}
-
-    @property
-    def by_year(self) -> dict[str, dict[int, Estimate]]:
-        """Measure -> year -> estimate."""
-        return {name: dict(curve) for cell in self.cells for name, curve in cell.by_year.items()}
 
     def to_dict(self, left_out: Collection[int] = ()) -> dict[str, Any]:
         """As plain JSON types: the condition, every measure, and the full results.
@@ -76,17 +167,18 @@ class ConditionResult(GamesResult):
             left_out: ids of results to leave out, since they were written with another condition.
         """
         condition = self.condition
+        curves = {name: curve for cell in self.cells for name, curve in cell.by_year.items()}
         return {
             "profile": condition.profile,
             "played": condition.played,
             "coalitions": condition.coalitions,
-            "map": condition.map_name,
+            "map": condition.setting.map_name,
             "version": welfare_env.__version__,
             "swept": {name: _as_json(value) for name, value in condition.swept.items()},
             "measures": {name: estimate.to_dict() for name, estimate in self.measures.items()},
             "by_year": {
                 name: {str(year): estimate.to_dict() for year, estimate in curve.items()}
-                for name, curve in self.by_year.items()
+                for name, curve in curves.items()
             },
             "cells": [cell.to_dict() | ({"result": {}} if id(cell.result) in left_out else {}) for cell in self.cells],
         }
@@ -124,28 +216,25 @@ class ExperimentResult(GamesResult):
         return columns
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types: the input of the report and the figures."""
+        """As plain JSON types: the input of the report and the figures; what the file sets, except its profiles."""
+        chosen = self.experiment
+        same = "title question games seed map_name seats paper_code simultaneous coordinated budget"
         conditions, written = [], set[int]()  # a shared result, as of cross-play, is written only with the first
         for each in self.conditions:
             conditions.append(each.to_dict(written))
             written.update(id(cell.result) for cell in each.cells)
-        return settings_of(self.experiment) | {"conditions": conditions}
-
-
-def settings_of(experiment: Experiment) -> dict[str, Any]:
-    """Everything that the file sets but its profiles, as plain JSON types."""
-    same = "title question games seed map_name seats paper_code simultaneous coordinated budget"
-    return {
-        "experiment": experiment.name,
-        **{name: getattr(experiment, name) for name in (*same.split(), "template", "leaderboard")},
-        "selection_games": experiment.games_for_selection,
-        "measure": list(experiment.measure),
-        "rules": {name: _as_json(value) for name, value in experiment.rules.items()},
-        "coalitions": list(experiment.coalitions),
-        "deviators": list(experiment.deviators),
-        "swept": {name: [_as_json(value) for value in values] for name, values in experiment.sweep.items()},
-        "figures": [asdict(figure) | {"y": list(figure.y)} for figure in experiment.figures],
-    }
+        return {
+            "experiment": chosen.name,
+            **{name: getattr(chosen, name) for name in (*same.split(), "template", "leaderboard")},
+            "selection_games": chosen.games_for_selection,
+            "measure": list(chosen.measure),
+            "rules": {name: _as_json(value) for name, value in chosen.rules.items()},
+            "coalitions": list(chosen.coalitions),
+            "deviators": list(chosen.deviators),
+            "swept": {name: [_as_json(value) for value in values] for name, values in chosen.sweep.items()},
+            "figures": [asdict(figure) | {"y": list(figure.y)} for figure in chosen.figures],
+            "conditions": conditions,
+        }
 
 
 @takes_options(Setting, Runner, refused=FIXED)
@@ -160,8 +249,7 @@ def experiment(
     """Play and measure every condition of an experiment.
 
     Args:
-        source: the name of a shipped experiment, the path of a TOML file (`evaluation.experiment_files.loading`), or an
-            `Experiment`.
+        source: the name of a shipped experiment, the path of a TOML file (docs/experiments.md), or an `Experiment`.
         profiles: replace the file's profiles.
         games: games per condition; replaces the file's.
         seed: seed of the games; replaces the file's.
@@ -176,23 +264,6 @@ def experiment(
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
     setting, runner = read_options(options)
     return run_experiment(read_experiment(source, profiles, games=games, seed=seed), setting, runner)
-
-
-def run_experiment(chosen: Experiment, setting: Setting, runner: Runner) -> ExperimentResult:
-    """`experiment`, as read; raises the same errors."""
-    for each in chosen.conditions:
-        own = Setting(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
-        own.games(read_profile(each.played), 1)
-        if each.coalitions:
-            resolve_coalitions(own.board, each.coalitions)
-    runner.check(policies_of(chosen))
-    measuring = Measuring(chosen, setting)
-    runner.begin(measuring.count(runner))
-    with runner.open(), _store_of(chosen, runner):
-        cells = [measuring.cells(each, runner) for each in chosen.conditions]
-    results = zip(chosen.conditions, cells, strict=True)
-    conditions = tuple(ConditionResult(each, chosen.seed, own) for each, own in results)
-    return ExperimentResult(chosen, chosen.seed, conditions)
 
 
 def read_experiment(
@@ -214,7 +285,63 @@ def read_experiment(
         check_seed(seed)
     given = {"games": games, "selection_games": selection_games, "seed": seed}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return replace(chosen.with_profiles(tuple(texts)), **changes)
+    return replace(chosen.with_profiles(texts), **changes)
+
+
+def run_experiment(chosen: Experiment, setting: Setting, runner: Runner) -> ExperimentResult:
+    """`experiment`, as read; raises the same errors."""
+    conditions = [replace(each, setting=replace(each.setting, engine=setting.engine)) for each in chosen.conditions]
+    for each in conditions:
+        each.setting.games(read_profile(each.played), 1)
+        if each.coalitions:
+            resolve_coalitions(each.setting.board, each.coalitions)
+    runner.check(policies_of(chosen))
+    calls: dict[Any, Any] = {}  # measurements shared by several conditions are taken once
+    for each in conditions:
+        for measure in chosen.measure:
+            calls.setdefault(_key(measure, each), partial(_taken, measure, chosen, each, conditions))
+    runner.begin(sum(map(runner.count, calls.values())))
+    with runner.open(), _store_of(chosen, runner):
+        results = {key: call(runner) for key, call in calls.items()}
+    found = []
+    for each in conditions:
+        cells = [Measurement(measure, results[_key(measure, each)], each.played) for measure in chosen.measure]
+        found.append(ConditionResult(each, chosen.seed, tuple(cells)))
+    return ExperimentResult(chosen, chosen.seed, tuple(found))
+
+
+def _key(measure: str, condition: Condition) -> tuple[Any, ...]:
+    """What distinguishes a measurement of a condition from those of others."""
+    played = "" if measure == "cross-play" else condition.played
+    coalitions = condition.coalitions if measure in WITH_COALITIONS else ""
+    return (measure, played, coalitions, tuple(condition.swept.items()))
+
+
+def _taken(
+    measure: str, chosen: Experiment, condition: Condition, conditions: Sequence[Condition], runner: Runner
+) -> Result:
+    """The result of a measure in a condition."""
+    played, setting = condition.played, condition.setting
+    if measure == "self-play":
+        return run_self_play(played, chosen.games, setting, runner)
+    if measure == "red-team":
+        return run_red_team(played, chosen.budget, setting, runner, games=chosen.games)
+    if measure == "cross-play":
+        same = condition.swept, condition.coalitions
+        policies = [each.played for each in conditions if (each.swept, each.coalitions) == same]
+        return run_cross_play(policies, chosen.games, setting, runner)
+    if measure == "exploitability":
+        attack: dict[str, Any] = {"deviator": list(chosen.deviators) or None, "coalitions": condition.coalitions}
+        attack |= {"coordinated": chosen.coordinated, "selection_games": chosen.games_for_selection}
+        return run_exploitability(played, chosen.games, setting, runner, **attack)
+    runner.begin(0)
+    from evaluation.exact import best_response  # lazily: numba
+
+    coalitions = resolve_coalitions(setting.board, condition.coalitions)
+    gains = [best_response(setting.map_name, played, each, setting.played.years) for each in coalitions]
+    best = max(gains, key=lambda each: each.gain)
+    facts = {"profile": played, "map": setting.map_name, "best": list(best.coalition)}
+    return ExactGains(best.gain_per_year, facts | {"coalitions": [each.facts() for each in gains]})
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from typing import Any
 
 from agents.runtime.files import parse_json, read_file, reason, shown
 from evaluation.checks import EvaluationError
-from evaluation.experiment_files.experiment import ExperimentResult
-from evaluation.experiment_files.measuring import Measurement
+from evaluation.experiment_files.experiment import ExperimentResult, Measurement
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import ABOUT, ANSWERED, answer_rows, markdown_table, report_page, table_cells

@@ -6,7 +6,7 @@ import pytest
 
 import agents
 import evaluation
-from evaluation.experiment_files.loading import Experiment
+from evaluation.experiment_files.description import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyze_messages

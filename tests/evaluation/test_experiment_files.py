@@ -9,10 +9,8 @@ import pytest
 
 import evaluation
 from evaluation import EvaluationError, ExperimentError
-from evaluation.experiment_files import experiment, measuring
-from evaluation.experiment_files.loading import read_experiment
-from evaluation.experiment_files.plan import Experiment
-from evaluation.experiment_files.templates import filled_template
+from evaluation.experiment_files import experiment
+from evaluation.experiment_files.description import Experiment, filled_template, parse_experiment
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.play.runner import Runner
 from evaluation.play.setting import Setting
@@ -29,7 +27,7 @@ RULES = Rules(years=2, press=None)
 def measured(lines: str, profile: str = "random", games: int = 3, rules: str = QUICK) -> Any:
     """The result of the only cell of a file."""
     text = BASE.format(profile=profile, games=games) + lines + rules
-    (condition,) = evaluation.experiment(read_experiment(text)).conditions
+    (condition,) = evaluation.experiment(parse_experiment(text)).conditions
     (cell,) = condition.cells
     return cell.result
 
@@ -100,7 +98,7 @@ def test_an_option_of_exploitability_changes_what_is_played(lines: str, options:
 
 def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
     text = BASE.format(profile="random", games=1) + "seed = 5\n" + QUICK
-    result = evaluation.experiment(read_experiment(text), seed=6)
+    result = evaluation.experiment(parse_experiment(text), seed=6)
     assert result.seed == result.conditions[0].cells[0].result.seed == 6  # type: ignore[union-attr]
 
 
@@ -120,7 +118,7 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
 )
 def test_faults(lines: str, words: str) -> None:
     with pytest.raises(ExperimentError, match=words):
-        read_experiment(BASE.format(profile="random", games=3) + lines)
+        parse_experiment(BASE.format(profile="random", games=3) + lines)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +127,8 @@ def test_faults(lines: str, words: str) -> None:
 )
 def test_the_page_of_the_papers_experiments_says_how_many_games_they_play(name: str, number: str) -> None:
     profiles = ["lm:scripted/stub"] if name in ("ablations", "message-rounds") else ()
-    assert measuring.Measuring(experiment.read_experiment(name, profiles), Setting()).count(Runner()) == int(number)
+    chosen = experiment.read_experiment(name, profiles)
+    assert Runner().count(lambda runner: experiment.run_experiment(chosen, Setting(), runner)) == int(number)
 
 
 @pytest.mark.parametrize("measure", ["self-play", "text", (), ("self-play", "exaxt"), (["exact"],), None])
@@ -141,7 +140,7 @@ def test_measures_of_an_experiment_in_python_are_checked(measure: Any) -> None:
 def test_seats_that_cross_play_cannot_balance() -> None:
     text = BASE.format(profile="hold", games=4).replace('"]', '", "dove"]')
     with pytest.raises(ExperimentError, match="games=4: seats rotate, so give a multiple of 3"):
-        read_experiment(text + 'measure = "cross-play"\n')
+        parse_experiment(text + 'measure = "cross-play"\n')
 
 
 # Several measures
@@ -168,7 +167,7 @@ def small_red_team() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def everything() -> evaluation.ExperimentResult:
-    return evaluation.experiment(read_experiment(EVERYTHING))
+    return evaluation.experiment(parse_experiment(EVERYTHING))
 
 
 @pytest.mark.slow
@@ -217,7 +216,7 @@ def test_the_setting_in_words() -> None:
         BASE.format(profile="dove", games=3) + f"{ATTACK}paper_code = true\ncoordinated = true\nselection_games = 1\n"
     )
     text = text.replace("games = 3", 'games = 3\ndeviators = ["pact"]') + '[rules]\nyears = 1\npress = "none"\n'
-    study = evaluation.experiment(read_experiment(text)).to_dict()
+    study = evaluation.experiment(parse_experiment(text)).to_dict()
     assert "points after retreats too, as in the published runs" in rules_sentence(study)
     assert games_sentence(study) == "3 games per condition, seed 0."
     told = " ".join(option_sentences(study))

@@ -14,7 +14,7 @@ import evaluation
 from evaluation import ExperimentError, GameStore
 from evaluation.checks import EvaluationError
 from evaluation.cli.commands import app
-from evaluation.experiment_files.loading import load_experiment, read_experiment, shipped_experiments
+from evaluation.experiment_files.description import load_experiment, parse_experiment, shipped_experiments
 from evaluation.experiments.published import TABLES
 from evaluation.play import runner
 from evaluation.report.figures import _bars, draw
@@ -72,7 +72,7 @@ published = "exploitability"
 
 @pytest.fixture(scope="module")
 def study() -> dict[str, Any]:
-    return evaluation.experiment(read_experiment(SMALL, "small")).to_dict()
+    return evaluation.experiment(parse_experiment(SMALL, "small")).to_dict()
 
 
 # Files
@@ -90,8 +90,8 @@ def test_every_shipped_experiment_reads_and_says_what_it_asks() -> None:
 
 
 def test_conditions_are_profiles_with_all_combinations() -> None:
-    experiment = read_experiment(SMALL, "small")
-    assert [(each.profile, each.rules) for each in experiment.conditions] == [
+    experiment = parse_experiment(SMALL, "small")
+    assert [(each.profile, each.setting.played) for each in experiment.conditions] == [
         (profile, Rules(press=None, years=years)) for years in (1, 2) for profile in ("dove", "4*hold + 3*random")
     ]
 
@@ -102,8 +102,8 @@ def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> Non
     text = SMALL.replace("games = 2", "games = 1\npaper_code = true").replace("years = [1, 2]", "years = [1]")
     text = text.replace('"dove", "4*hold + 3*random"', '"dumbbot"')
     rules = Rules.published(press=None, years=1)
-    experiment = read_experiment(text, "small")
-    assert {each.rules for each in experiment.conditions} == {rules}
+    experiment = parse_experiment(text, "small")
+    assert {each.setting.played for each in experiment.conditions} == {rules}
     result = evaluation.experiment(experiment)
     theirs, ours = (evaluation.self_play("dumbbot", 1, rules=rules, paper_code=counted) for counted in (True, False))
     found = result.conditions[0].measures["conflicts"].value
@@ -111,13 +111,13 @@ def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> Non
     page = html.unescape(report_page(result.to_dict()))
     assert "points after retreats too" in page
     assert "Our games use the rules and measures of the authors' program" in page
-    variants = read_experiment(text.replace("[sweep]", '[sweep]\nvariant = ["welfare", "standard"]'), "small")
+    variants = parse_experiment(text.replace("[sweep]", '[sweep]\nvariant = ["welfare", "standard"]'), "small")
     assert {each.rules for each in variants.conditions} == {
         Rules.published(press=None, years=1),
         Rules("standard", press=None, years=1),
     }
     unlike = text.replace('press = "none"', "build_and_disband = false")
-    assert read_experiment(unlike, "small").conditions[0].rules == Rules.published(build_and_disband=False, years=1)
+    assert parse_experiment(unlike, "small").conditions[0].rules == Rules.published(build_and_disband=False, years=1)
 
 
 def test_published_runs_stand_beside_ours_of_the_same_policy() -> None:
@@ -129,7 +129,7 @@ paper_code = true
 rules = {press = "none", years = 1}
 figures = [{y = "root_nash_welfare", published = "self_play"}]
 """
-    figure = draw(evaluation.experiment(read_experiment(text)).to_dict(), 0)
+    figure = draw(evaluation.experiment(parse_experiment(text)).to_dict(), 0)
     told = [text.get_text() for text in figure.legends[0].get_texts()]
     assert told == ["welfare-env, under the rules of the published runs", "published runs (one mark each)"]
     places = {float(x) for line in figure.axes[0].get_lines() for x in line.get_xdata()}
@@ -155,13 +155,13 @@ figures = [{y = "root_nash_welfare", published = "self_play"}]
 )  # fmt: skip
 def test_a_fault_is_told(text: str, words: str) -> None:
     with pytest.raises(ExperimentError, match=words):
-        read_experiment(text)
+        parse_experiment(text)
 
 
 def test_all_faults_are_told_at_once() -> None:
     text = 'title = 3\nprofiles = ["dov"]\ngames = 0\n[rules]\nyears = -1\n[sweep]\nvariant = ["standart"]\n'
     with pytest.raises(ExperimentError) as caught:
-        read_experiment(text)
+        parse_experiment(text)
     told = str(caught.value)
     assert all(word in told for word in ("3 faults", "title=3", "'dov'", "games=0"))
 
@@ -169,7 +169,7 @@ def test_all_faults_are_told_at_once() -> None:
 @pytest.mark.parametrize("text", ["= 1", "a = [" * 3000, "\x00", "title = 'x"])
 def test_what_is_no_toml_is_told(text: str) -> None:
     with pytest.raises(ExperimentError, match="not valid TOML"):
-        read_experiment(text)
+        parse_experiment(text)
 
 
 @pytest.mark.parametrize("source", ["self-pla", "/dev/zero", "no/such.toml", "a\0b", "x" * 5000, 7, None])
@@ -191,7 +191,7 @@ def test_each_condition_is_what_self_play_measures(study: dict[str, Any]) -> Non
 
 
 def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, played = read_experiment(SMALL, "small"), []
+    small, played = parse_experiment(SMALL, "small"), []
     play = runner.play_game
 
     def stopping(spec: Any, *rest: Any) -> Any:
@@ -212,14 +212,14 @@ def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypat
 
 
 def test_other_players_and_games() -> None:
-    result = evaluation.experiment(read_experiment(SMALL, "small"), profiles=["hold"], games=1)
+    result = evaluation.experiment(parse_experiment(SMALL, "small"), profiles=["hold"], games=1)
     assert [each.condition.profile for each in result.conditions] == ["hold"] * 2
     assert [len(each.cells[0].result.records) for each in result.conditions] == [1, 1]  # type: ignore[union-attr]
 
 
 def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "play_game", lambda *given: pytest.fail("a game was played"))
-    small = read_experiment(SMALL, "small")
+    small = parse_experiment(SMALL, "small")
     for profile in ("rl:no/such/checkpoint", "import:no_such_module.Policy"):
         with pytest.raises(UnknownAgentError):
             evaluation.experiment(small, profiles=["hold", profile])
@@ -231,7 +231,7 @@ def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.M
 @pytest.mark.slow
 def test_a_ray_cluster_gives_the_same_games(tmp_path: Path) -> None:
     pytest.importorskip("ray").shutdown()  # trainings of other tests leave theirs open
-    small = read_experiment(SMALL, "small")
+    small = parse_experiment(SMALL, "small")
     with GameStore(tmp_path / "games.sqlite") as store, evaluation.RayWorkers("local", 2) as workers:
         far = evaluation.experiment(small, workers=workers, store=store)
         assert store.count() == 8
@@ -317,7 +317,7 @@ def test_published_points_are_the_authors() -> None:
 
 @pytest.mark.slow
 def test_a_folder_of_results(tmp_path: Path) -> None:
-    result = evaluation.experiment(read_experiment(SMALL, "small"))
+    result = evaluation.experiment(parse_experiment(SMALL, "small"))
     page = write_results(result, tmp_path / "out", "x")
     study = read_study(page.parent)
     assert study == read_study(page.parent / "results.json")
@@ -363,7 +363,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
-    result = evaluation.experiment(read_experiment(ROBBED, "robbed"))
+    result = evaluation.experiment(parse_experiment(ROBBED, "robbed"))
     options: dict[str, Any] = {"coalitions": "all-singles", "rules": Rules(press=None, years=1)}
     alone = evaluation.exploitability("hold", 1, selection_games=1, **options)
     assert result.conditions[0].to_dict()["cells"][0]["result"] == alone.to_dict()
@@ -386,10 +386,10 @@ def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
 def test_rules_are_tried_together_and_nothing_else_comes_out(text: str, fault: str | None) -> None:
     text = 'title = "x"\nprofiles = ["dove"]\n' + text
     if fault is None:
-        assert read_experiment(text).conditions
+        assert parse_experiment(text).conditions
         return
     with pytest.raises(ExperimentError, match=fault):
-        read_experiment(text)
+        parse_experiment(text)
 
 
 def test_outputs_are_checked_before_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

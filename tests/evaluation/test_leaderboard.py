@@ -14,7 +14,7 @@ from agents.lm.stub import StubServer
 from agents.lm.stub.characters import CHARACTERS, babbler, pacifist, raider
 from agents.specs import listed, read_profile
 from evaluation import ExperimentError, GameSpec
-from evaluation.experiment_files.loading import load_experiment, read_experiment
+from evaluation.experiment_files.description import load_experiment, parse_experiment
 from evaluation.experiments.deviators import read_deviators
 from evaluation.messages.analysis import analyze_messages
 from evaluation.report.figures import profile_label
@@ -52,7 +52,7 @@ RULES = Rules(years=1, message_rounds=1)
 
 @pytest.fixture(scope="module")
 def result() -> evaluation.ExperimentResult:
-    return evaluation.experiment(read_experiment(SMALL, "small"))
+    return evaluation.experiment(parse_experiment(SMALL, "small"))
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +78,12 @@ class TestMeasures:
 
     def test_the_games_of_self_play_are_played_once(self, played: list[GameSpec]) -> None:
         small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
-        evaluation.experiment(read_experiment(small))
+        evaluation.experiment(parse_experiment(small))
         assert len(played) == len(set(played)) > 2 * 6
 
     def test_of_players_that_are_no_language_models(self) -> None:
         small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
-        (condition,) = evaluation.experiment(read_experiment(small)).to_dict()["conditions"]
+        (condition,) = evaluation.experiment(parse_experiment(small)).to_dict()["conditions"]
         for name in ("kept_promises", "tokens_per_game", "dollars_per_game"):
             assert condition["measures"][name]["value"] is None
 
@@ -106,7 +106,7 @@ class TestMeasures:
     )
     def test_faults_of_the_file(self, old: str, new: str, fault: str) -> None:
         with pytest.raises(ExperimentError, match=fault):
-            read_experiment(SMALL.replace(old, new))
+            parse_experiment(SMALL.replace(old, new))
 
 
 class TestPage:

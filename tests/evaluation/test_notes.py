@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import evaluation
 from agents import ScriptedPolicy
 from evaluation.cli.commands import app
-from evaluation.experiment_files.loading import read_experiment
+from evaluation.experiment_files.description import parse_experiment
 from evaluation.experiments import deviators
 from evaluation.report.page import report_page
 from evaluation.tables.cross_play_tables import player_table
@@ -40,7 +40,7 @@ def test_the_table_and_the_page_say_so(tmp_path: Path) -> None:
     options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "2"]
     words = ["self-play", "2*dove + 1*hold", *options, "--store", str(tmp_path / "games.sqlite")]
     assert UNEQUAL in " ".join(CliRunner().invoke(app, words).stdout.split())
-    assert UNEQUAL in report_page(evaluation.experiment(read_experiment(MIXED, "mixed")).to_dict())
+    assert UNEQUAL in report_page(evaluation.experiment(parse_experiment(MIXED, "mixed")).to_dict())
 
 
 def test_what_the_portfolio_is_without(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import evaluation
 from evaluation.exact import best_response
-from evaluation.experiment_files.loading import ExperimentError, read_experiment
+from evaluation.experiment_files.description import ExperimentError, parse_experiment
 from evaluation.messages.analysis import analyze_messages
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.errors import RecordError
@@ -96,7 +96,7 @@ def test_thousands_of_faults_are_listed_in_part() -> None:
     lines = [f"key{number} = {number}" for number in range(3000)]
     for head in ("", "[rules]", "[sweep]", "[[figures]]"):
         with pytest.raises(ExperimentError, match=r"and [0-9,]+ more") as caught:
-            read_experiment("\n".join(["title = 'x'", "profiles = ['dove']", head, *lines]))
+            parse_experiment("\n".join(["title = 'x'", "profiles = ['dove']", head, *lines]))
         assert len(str(caught.value)) < 10_000
 
 

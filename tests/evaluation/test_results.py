@@ -17,7 +17,7 @@ from agents.runtime.results import LONGEST, Printable, Result
 from agents.runtime.table_files import write_csv
 from evaluation.cli.commands import app
 from evaluation.exact import best_response, exploitability
-from evaluation.experiment_files.loading import Experiment
+from evaluation.experiment_files.description import Experiment
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.messages.analysis import analyze_messages
 from evaluation.tables.message_tables import talks
