@@ -35,12 +35,14 @@ CAMPAIGNS: dict[str, list[PolicyLike]] = {  # fixed plans found by planners
     "landing": [f"campaign:plan=landing,victim={victim}" for victim in (1, 2)],
     "last years": ["campaign:plan=last-years"],
     "frame": [f"campaign:plan=frame,victim={victim}" for victim in (1, 2)],
+    "refill": [f"campaign:plan=refill,victim={victim},taker={denied}" for victim in (1, 2) for denied in (1, 2)],
 }
 JOINT_CAMPAIGNS: dict[str, list[PolicyLike]] = {
     "no home": ["campaign:plan=no-home"],
     "launder": [f"campaign:plan=launder,victim={victim}" for victim in (1, 2)],
     "hand over": [f"campaign:plan=hand-over,victim={victim}" for victim in (1, 2)],
     "landing": [f"campaign:plan=landing,victim={victim},taker={taker}" for victim in (1, 2) for taker in (1, 2, 3)],
+    "lend": [f"campaign:plan=lend,taker={denied}" for denied in (1, 2)],
 }
 
 

@@ -26,7 +26,8 @@ from welfare_env import Rules
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from agents.scripted.planner.plans import Plan, PlanDrawer
+    from agents.scripted.planner.drawing import PlanDrawer
+    from agents.scripted.planner.plans import Plan
     from agents.scripted.planner.search import Kind
     from welfare_env import View
 
@@ -44,8 +45,8 @@ Gains = dict[tuple[str, str, int], evaluation.Estimate]  # attacked policy, sear
 class RandomSearch(PlanSearch):
     """Random search: every plan is sampled independently."""
 
-    def _proposal(self, view: View, best: dict[Kind, tuple[float, Plan]]) -> tuple[Plan, bool]:
-        return self.drawer.draw(view), False
+    def _proposal(self, view: View, best: dict[Kind, tuple[float, Plan]]) -> Plan:
+        return self.drawer.draw(view)
 
 
 class RandomPlanner(PlannerPolicy):

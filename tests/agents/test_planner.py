@@ -5,7 +5,6 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,23 @@ import evaluation
 import welfare_env
 from agents import PlanningPolicy, Policy, ReseedablePolicy
 from agents.policy import CoalitionPolicy
-from agents.scripted.planner.campaign import CampaignPolicy
-from agents.scripted.planner.landing import STANDS, Traffic, landing, landing_moves, landing_winter
+from agents.scripted.planner.campaign import PLANS, CampaignPolicy
+from agents.scripted.planner.drawing import PlanDrawer
 from agents.scripted.planner.planner import PlannerPolicy, least_gain
-from agents.scripted.planner.plans import PASSING, Course, Move, Neutral, Plan, PlanDrawer, nearest
+from agents.scripted.planner.plans import Course, Move, Neutral, Plan, nearest
 from agents.scripted.planner.search import PlanSearch, kind_of
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
-from welfare_env import Game, Rules, View
+from welfare_env import Game, Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
 YEARS = range(1901, 1909)
 FOUND = [  # members, others, and a digest of the orders
     (("PLAYERB",), "prosocial", "f2d9cf51095e"),
-    (("PLAYERA", "PLAYERC"), "dumbbot", "32e63b88b884"),
-    (("PLAYERA", "PLAYERB"), "marshal", "71d699f60a1f"),
+    (("PLAYERA", "PLAYERC"), "dumbbot", "15de4b28e151"),
+    (("PLAYERA", "PLAYERB"), "marshal", "e89233979dc9"),
 ]
 COPIED = [
     "random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot", "grim", "police", "sheriff",
@@ -116,7 +115,7 @@ class TestWorlds:
     def test_peace_is_worth_what_it_is(self) -> None:
         game = Game(rules=Rules(years=3, press=None))
         plan = Plan({"AUSTRIA": (Course(),) * 3})
-        points, _ = self.world("prosocial", game).play(game.view("AUSTRIA"), plan, seed=0)
+        points = self.world("prosocial", game).play(game.view("AUSTRIA"), plan, seed=0)
         alone = evaluation.self_play("prosocial", games=1, rules=Rules(years=3, press=None))
         assert points == dict(alone.measures[0].scores)
 
@@ -124,19 +123,9 @@ class TestWorlds:
         game = Game("clique:3", rules=Rules(years=3, press=None))
         world, view = self.world("random", game), game.view("PLAYERA")
         plan = Plan({"PLAYERA": (Course(),) * 3})
-        games = [str(world.play(view, plan, seed)[0]) for seed in (0, 1, 2, 3, 0)]
+        games = [str(world.play(view, plan, seed)) for seed in (0, 1, 2, 3, 0)]
         assert games[4] == games[0]
         assert len(set(games)) > 1
-
-    def test_a_changed_order_is_kept_in_the_plan(self) -> None:
-        game = Game(rules=Rules(years=2, press=None))
-        plan = Plan({"AUSTRIA": (Course(Move.HOLD, units=3),) * 2})
-        world = self.world("hold", game)
-        points, changed = world.play(game.view("AUSTRIA"), plan, 0, np.random.default_rng(2))
-        assert changed.courses == plan.courses
-        assert len(changed.orders) == 1
-        again, same = world.play(game.view("AUSTRIA"), changed, 0)
-        assert (again, same) == (points, changed)
 
 
 class TestPlans:
@@ -153,7 +142,6 @@ class TestPlans:
                 courses = plan.courses[member]
                 assert len(courses) == 5
                 assert courses[-1].move is Move.NICE or courses[-1].units == 0
-                assert not set(plan.courses) & {victim for course in courses for victim in course.victims}
 
     @pytest.mark.parametrize("members", [("ITALY",), ("ITALY", "RUSSIA")])
     def test_every_move_is_drawn(self, members: Sequence[str]) -> None:
@@ -161,22 +149,8 @@ class TestPlans:
         drawer, view = self.drawer(members)
         plans = [drawer.draw(view) for _ in range(200)]
         drawn = {course.move for plan in plans for courses in plan.courses.values() for course in courses}
-        assert drawn == set(Move) - (set(PASSING) if len(members) == 1 else set())
-        receiving = [
-            plan for plan in plans if any(c.move is Move.RECEIVE for courses in plan.courses.values() for c in courses)
-        ]
-        for plan in receiving:
-            assert any(c.move in (Move.TAKE, Move.LAND) for courses in plan.courses.values() for c in courses)
-        assert len(members) == 1 or len(receiving) > 20
-
-    def test_changes_keep_the_orders_of_the_years_before(self) -> None:
-        drawer, view = self.drawer(("ITALY",))
-        orders = {(year, 0, "ITALY"): ("A ROM H",) for year in range(5)}
-        for _ in range(50):
-            plan = Plan(drawer.draw(view).courses, orders)
-            changed = drawer.change(plan, view)
-            differing = [year for year in range(5) if changed.courses["ITALY"][year] != plan.courses["ITALY"][year]]
-            assert set(changed.orders) == {(year, 0, "ITALY") for year in range(min(differing, default=5))}
+        alone = {Move.SWAP, Move.RECEIVE}
+        assert drawn == set(Move) - (alone if len(members) == 1 else set())
 
     def test_the_nearest_powers(self) -> None:
         board = Game().board
@@ -198,9 +172,9 @@ class TestSearch:
         plans = [Plan({"PLAYERA": (self.PEACE, course)}) for course in (self.PEACE, self.RAID)]
         search = PlanSearch(PlanDrawer(game.board, 2, ("PLAYERA",), rng), rng)
 
-        def simulate(plan: Plan, seed: int, is_changed: bool) -> tuple[float, Plan]:
+        def simulate(plan: Plan, seed: int) -> float:
             seeds.append(seed)
-            return float(plan is plans[1]), plan
+            return float(plan is plans[1])
 
         search._confirm(plans, 6, simulate)
         assert seeds[::2] == seeds[1::2]
@@ -267,31 +241,21 @@ class TestTactics:
 
 
 class TestLandings:
-    land = Course(Move.LAND, ("ENGLAND",))
+    land = Course(Move.LAND, ("ENGLAND",), wish=("HOL", "DEN"))
 
-    def view(self, phase: str, units: list[str], centers: list[str]) -> View:
+    def orders(self, phase: str, units: list[str], centers: list[str]) -> list[str]:
         game = Game.from_position(phase, {"GERMANY": units}, {"GERMANY": centers}, rules=Rules(years=9, press=None))
-        return game.view("GERMANY")
+        return sorted(PlanPlayer(Plan({"GERMANY": (self.land,) * 9}), {}, 0).orders(game)["GERMANY"])
 
-    def test_no_more_units_than_centers(self) -> None:
-        """With two builds it could land in a year; it may build one, as the fleet stands already."""
-        found = landing(self.view("W1902A", ["F HEL"], ["KIE", "BER"]), "GERMANY", ["HOL", "DEN", "SWE"])
-        assert found is not None
-        built = sorted(choice.built for choice in found.units.values())
-        assert (found.winters, built, found.standing) == (2, [STANDS, 1, 1], {"F HEL": "SWE"})
+    def test_units_gather_next_to_the_goals_and_enter_them_in_the_same_fall(self) -> None:
+        homes = ["KIE", "BER", "MUN"]
+        assert self.orders("S1903M", ["A BUR", "A BER"], homes) == ["A BER - KIE", "A BUR - RUH"]
+        assert self.orders("F1903M", ["A KIE", "A RUH"], homes) == ["A KIE - DEN", "A RUH - HOL"]
+        assert self.orders("F1903M", ["A KIE", "A BUR"], homes) == ["A BUR - RUH", "A KIE H"]  # not all could
 
-    def test_what_is_of_no_use_is_disbanded_before_others_are_built(self) -> None:
-        course = replace(self.land, wish=("DEN",))
-        view = self.view("W1902A", ["A SIL"], ["KIE", "BER", "MUN"])
-        assert landing_winter(view, course, ["GERMANY"]) == ["A SIL D"]
-        assert landing_winter(self.view("W1903A", [], ["KIE", "BER", "MUN"]), course, ["GERMANY"]) == ["A KIE B"]
-
-    def test_units_do_not_cross(self) -> None:
-        view, course = self.view("S1903M", ["A BER"], ["KIE", "BER"]), replace(self.land, wish=("HOL",))
-        traffic = Traffic()
-        traffic.add(["KIE", "BER"])
-        assert landing_moves(view, course, ["GERMANY"], traffic) == {"A BER": "A BER H"}
-        assert landing_moves(view, course, ["GERMANY"], Traffic()) == {"A BER": "A BER - KIE"}
+    def test_units_are_built_as_late_as_possible_and_useless_ones_disbanded_before(self) -> None:
+        assert self.orders("W1902A", ["A RUM"], ["KIE", "BER", "MUN"]) == ["A RUM D"]
+        assert self.orders("W1903A", [], ["KIE", "BER", "MUN"]) == ["A BER B", "A KIE B"]
 
 
 class TestPlanner:
@@ -302,7 +266,7 @@ class TestPlanner:
         return found.gains[0].gain.value
 
     def test_it_robs_the_prosocial(self) -> None:
-        assert self.gain("prosocial", "plan:budget=4", ("PLAYERB",), **TOY) > 0.5
+        assert self.gain("prosocial", "plan:budget=8", ("PLAYERB",), **TOY) > 0.5
 
     def test_it_plays_alone_with_press_and_without_being_told_who_plays(self) -> None:
         result = evaluation.self_play("plan:budget=1", games=1, rules=Rules(years=1), map_name="clique:3")
@@ -438,7 +402,7 @@ class TestCampaigns:
         landed = next(number for number, held in enumerate(owned) if not held["AUSTRIA"])
         assert all(held["AUSTRIA"] == homes for held in owned[:landed])  # nothing is entered before
         assert owned[landed]["ITALY"] == homes
-        assert owned[landed + 1]["GERMANY"] == homes
+        assert homes in [held["GERMANY"] for held in owned[landed + 1 : landed + 3]]
         assert not any(ends[1908].units.values())
 
     def test_framing_takes_what_is_due_to_the_neighbor(self) -> None:
@@ -451,7 +415,7 @@ class TestCampaigns:
         }  # fmt: skip
         assert gains["prosocial"] > 0.5 > 0.01 > gains["marshal"]
 
-    @pytest.mark.parametrize("plan", ["no-home", "launder", "hand-over", "landing", "frame", "last-years"])
+    @pytest.mark.parametrize("plan", PLANS)
     @pytest.mark.parametrize("map_name", ["standard", "clique:3", "shared-clique:3"])
     def test_they_run_on_any_board_in_any_number_of_years(self, plan: str, map_name: str) -> None:
         for years in (1, 2, 4):

@@ -1,4 +1,4 @@
-"""Campaign: fixed, named plans of attack that planners found, for any board and any coalition."""
+"""Campaign: fixed, named plans of attack, for any board and any coalition."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from agents.scripted.center_partition import planned_owners
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.joint_policy import JointPolicy
-from agents.scripted.planner.plans import Course, Move, Neutral, Plan, ended, nearest
+from agents.scripted.planner.plans import DISARMED, PEACE, Course, Move, Neutral, Plan, ended, nearest
 from agents.scripted.planner.world import Orders, PlanPlayer
 from agents.scripted.prosocial import ProsocialPolicy
-from welfare_env.errors import UnknownAgentError, did_you_mean
+from welfare_env.errors import did_you_mean
 from welfare_env.game.game import Game
 
 if TYPE_CHECKING:
     from welfare_env import View
     from welfare_env.board.board import Board
 
-PLANS = ("no-home", "launder", "hand-over", "landing", "frame", "last-years")
-JOINT = ("launder", "hand-over")  # for coalitions
+PLANS = ("no-home", "launder", "hand-over", "landing", "frame", "last-years", "refill", "lend", "spite")
+JOINT = ("launder", "hand-over", "lend")  # for coalitions
 LAST = 2  # years of the attack of "last-years"
-LANDING = 6  # years within which a landing, and the receiver's after it, may happen
+PATIENCE = 6  # years within which a landing, and the receiver's after it, may happen
 
 
 class CampaignPolicy(JointPolicy):
@@ -34,29 +34,34 @@ class CampaignPolicy(JointPolicy):
       to member in the third, so that each owns what another took, retakes its own lost centers, and disarms.
     - "hand-over": the first member takes the homes of a neighbor, and leaves them to the others, who stole nothing;
       then the others take the homes of the next neighbor, and leave them to the first.
-    - "landing": one member enters all homes of a neighbor in one Fall (`agents.scripted.planner.landing`) and disarms;
-      a second, who stole nothing, enters them in the next Fall; the others stay prosocial. A single power keeps them.
+    - "landing": one member enters all homes of a neighbor in one Fall and disarms; a second, who stole nothing, enters
+      them in one of the next Falls; the others stay prosocial. A single power keeps them.
     - "frame": takes neutral centers that are due to a neighbor, which then may look like a thief when it takes others;
       prosocial from then on.
     - "last-years": is prosocial at first, then builds two units, and takes what it can in the last two years.
+    - "refill": keeps a center neutral that is due to a neighbor, takes a center of another one, is robbed for that by
+      whoever fights thieves, takes the neutral center, as it has fewer than its share now, and then its own back.
+    - "lend": as "refill", but the first member is robbed by the second one, as agreed, and then takes its own back.
+    - "spite": keeps centers neutral that are due to a neighbor, and is prosocial otherwise.
 
     Args:
         plan: the name of the plan.
         victim: the attacked power: 1 for the nearest one to the first member, 2 for the next, ...
         begin: years before the plan begins.
         taker: in "landing", the member that lands: 1 for the first one; the next one receives. `victim` then counts
-            from the power nearest to the taker.
+            from the power nearest to the taker. In "refill" and "lend", the power whose center is kept neutral, counted
+            as `victim`.
 
     Raises:
-        UnknownAgentError: an option out of range.
+        ValueError: an option out of range.
     """
 
     def __init__(self, plan: str = "no-home", victim: int = 1, begin: int = 0, taker: int = 1) -> None:
         if plan not in PLANS:
-            raise UnknownAgentError(f"plan={plan!r:.40}: give {', '.join(PLANS)}{did_you_mean(str(plan), PLANS)}")
+            raise ValueError(f"plan={plan!r:.40}: give {', '.join(PLANS)}{did_you_mean(str(plan), PLANS)}")
         for name, number, least in (("victim", victim, 1), ("begin", begin, 0), ("taker", taker, 1)):
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise UnknownAgentError(f"{name}={number!r:.40}: give a whole number from {least}")
+                raise ValueError(f"{name}={number!r:.40}: give a whole number from {least}")
         self.plan, self.victim, self.begin, self.taker = plan, victim, begin, taker
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
@@ -89,59 +94,56 @@ def fixed_plan(
     """One of `PLANS`; arguments as for `CampaignPolicy`."""
     first = members[(taker - 1) % len(members)] if name == "landing" else members[0]
     near = nearest(board, first, members)
-    victims = (near[min(victim, len(near)) - 1],) if near else ()
+    victims, denied = ((near[min(number, len(near)) - 1],) if near else () for number in (victim, taker))
     taking = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=2)
-    ready, done = replace(taking, move=Move.STAGE, neutral=Neutral.DUE), Course(Move.HOLD, units=0)
-    waiting = [Course()] * begin
+    ready = replace(taking, move=Move.STAGE, neutral=Neutral.DUE)
+    denying, fetching = Course(Move.DENY, denied, units=1), [Course(Move.FETCH, neutral=Neutral.ALL, units=1)] * 4
+    share = list(planned_owners(board).values()).count(first)
+    filling = Course(Move.TAKE, neutral=Neutral.ALL, most=share + 2, units=2)
     own: dict[str, list[Course]] = {}  # of members that do something else than the others
     if name == "no-home":
-        shared = [*waiting, taking, replace(taking, units=0)]
+        shared = [taking, replace(taking, units=0)]
     elif name == "launder":
-        passing = replace(ready, move=Move.SWAP, units=1)
-        shared = [*waiting, ready, taking, passing, Course(Move.FETCH, units=1)]
+        shared = [ready, taking, replace(ready, move=Move.SWAP, units=1), Course(Move.FETCH, units=1)]
     elif name == "hand-over":
         both = [near[(victim - 1 + more) % len(near)] for more in (0, 1)]
-        own[first], shared = _handing_over(board, both, waiting)
+        own[first], shared = _handing_over(board, both)
     elif name == "landing":
-        shared, receiver = [Course()] * years, members[(members.index(first) + 1) % len(members)]
+        shared, receiver = [PEACE] * years, members[(members.index(first) + 1) % len(members)]
         for member, move in ((receiver, Move.RECEIVE), (first, Move.LAND)):
-            own[member] = [*waiting, Course(units=0), *[Course(move, victims, units=0)] * LANDING]
+            own[member] = [Course(units=0), *[Course(move, victims, units=0)] * PATIENCE]
     elif name == "frame":
         homes = {home for power in board.powers for home in board.start_centers[power]}
         theirs = tuple(c for c, power in planned_owners(board).items() if power in victims and c not in homes)
-        shared = [*waiting, Course(Move.TAKE, neutral=Neutral.DUE, units=0, wish=theirs), *[Course()] * years]
+        shared = [Course(Move.TAKE, neutral=Neutral.DUE, units=0, wish=theirs), *[PEACE] * years]
+    elif name == "refill":
+        shared = [denying, replace(taking, only_homes=False, most=share + 1, units=1), filling, *fetching]
+    elif name == "lend":
+        robbing = Course(Move.TAKE, (first,), only_homes=True, neutral=Neutral.NONE, most=share + 1, units=1)
+        own[first] = [denying, replace(filling, most=share, units=1), Course(Move.FETCH, units=0)]
+        shared = [Course(units=1), robbing, *fetching]
+    elif name == "spite":
+        shared = [replace(denying, victims=victims, units=0), *[PEACE] * years]
     else:
         armed = max(0, years - LAST)
         everybody = tuple(power for power in board.powers if power not in members)
-        arming = [*[Course()] * (armed - 1), *[Course(units=2)] * (armed > 0)]
+        arming = [*[PEACE] * (armed - 1), *[Course(units=2)] * (armed > 0)]
         raids = [replace(taking, units=1)] * (years - armed - 1)
         shared = [*arming, *raids, Course(Move.TAKE, everybody, neutral=Neutral.NONE)]
     own.setdefault(members[0], _ready(board, members[0], shared))
-    return Plan({member: ended([*own.get(member, shared), *[done] * years][:years]) for member in members})
+    waiting = [PEACE] * (0 if name == "last-years" else begin)
+    return Plan({member: ended([*waiting, *own.get(member, shared)], years) for member in members})
 
 
-def _handing_over(board: Board, victims: Sequence[str], waiting: list[Course]) -> tuple[list[Course], list[Course]]:
+def _handing_over(board: Board, victims: Sequence[str]) -> tuple[list[Course], list[Course]]:
     """The courses of the first member and of the others in "hand-over", on two victims one after the other."""
-    first, others = [*waiting], [*waiting]
+    first, others = list[Course](), list[Course]()
     for taker, receiver, victim in ((first, others, victims[0]), (others, first, victims[1])):
         taking = Course(Move.TAKE, (victim,), only_homes=True, units=2)
-        taker += [taking, replace(taking, units=0), Course(Move.HOLD, units=0)]
-        ready = Course(Move.STAGE, (victim,), only_homes=True, units=2)
+        taker += [taking, replace(taking, units=0), DISARMED]
+        ready = replace(taking, move=Move.STAGE)
         receiver += [ready, replace(ready, wish=tuple(board.start_centers[victim])), Course(Move.RECEIVE, units=0)]
     return first, others
-
-
-def fixed_plans(board: Board, years: int, members: Sequence[str]) -> list[Plan]:
-    """The plans from which a search starts, against each of a coalition's nearest powers: all of `PLANS` except
-    "frame" (a single year, which the search soon draws itself) and, for a single power, the plans for coalitions.
-    """
-    names = [name for name in PLANS if name != "frame" and (name not in JOINT or len(members) > 1)]
-    return [
-        fixed_plan(name, victim, 0, board, years, members, taker)
-        for name in names
-        for taker in (range(1, len(members) + 1) if name == "landing" else (1,))
-        for victim in ((1,) if name == "last-years" else (1, 2, 3))
-    ]
 
 
 def _ready(board: Board, member: str, courses: list[Course]) -> list[Course]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from agents.policy import can_be_copied, generator
 from agents.scripted.dove import DovePolicy
-from agents.scripted.planner.campaign import fixed_plans
+from agents.scripted.planner.drawing import PlanDrawer
 from agents.scripted.planner.joint_policy import JointPolicy
-from agents.scripted.planner.plans import Plan, PlanDrawer
 from agents.scripted.planner.search import PlanSearch
 from agents.scripted.planner.world import Orders, World
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
     from agents.policy import Policy
+    from agents.scripted.planner.plans import Plan
     from welfare_env import View
 
 OPENING = 10  # times the budget of another phase
@@ -89,9 +89,9 @@ class PlannerPolicy(JointPolicy):
         world = self._world or self._begin(view)
         world.follow(view)
 
-        def simulate(plan: Plan, seed: int, is_changed: bool) -> tuple[float, Plan]:
-            points, followed = world.play(view, plan, seed, self._rng if is_changed else None)
-            return self.value({member: points[member] - self._base[member] for member in self.members}), followed
+        def simulate(plan: Plan, seed: int) -> float:
+            points = world.play(view, plan, seed)
+            return self.value({member: points[member] - self._base[member] for member in self.members})
 
         best = self._plans.improve(view, self.budget * (OPENING if is_first else 1), simulate)
         return world.orders(view, best, self._seed())
@@ -110,8 +110,8 @@ class PlannerPolicy(JointPolicy):
         nice = self.nice or next(iter(others.values()), self.model)
         world = self._world = World(others, dict.fromkeys(self.members, nice), self._rng)
         drawer = PlanDrawer(view.board, view.rules.years, self.members, self._rng)
-        self._plans = self.make_search(drawer, fixed_plans(view.board, view.rules.years, self.members))
-        games = [world.play(view, drawer.peaceful(), self._seed())[0] for _ in range(BASE_GAMES)]
+        self._plans = self.make_search(drawer, drawer.known())
+        games = [world.play(view, drawer.peaceful(), self._seed()) for _ in range(BASE_GAMES)]
         self._base = {member: sum(points[member] for points in games) / BASE_GAMES for member in self.members}
         return world
 

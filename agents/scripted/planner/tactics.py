@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from agents.scripted.center_partition import partition, planned_owners
 from agents.scripted.deterrents.matching import matched
+from agents.scripted.peaceful_policy import foreign_centers
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
-from agents.scripted.planner.landing import Traffic, is_landing, landing_moves, landing_winter
+from agents.scripted.planner.landing import TURNS_LEFT, is_landing, own_landing
 from agents.scripted.planner.plans import Course, Move, Neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from welfare_env import View
+
+    Steps = Callable[[str, str], int]
 
 GOING = (Move.TAKE, Move.STAGE, Move.RECEIVE, Move.FETCH)  # moves to centers
 MOST_ROTATED = 5  # units
@@ -67,26 +70,25 @@ class Phase:
     Attributes:
         entered: provinces that a member's unit goes to or stays in.
         leaving: provinces that a member's unit leaves.
-        traffic: planned locations of units that land.
     """
 
     entered: set[str] = field(default_factory=set)
     leaving: set[str] = field(default_factory=set)
-    traffic: Traffic = field(default_factory=Traffic)
 
     def movement(self, view: View, course: Course, members: Iterable[str]) -> list[str]:
         """Orders that take centers: the nearest unit goes to each, and the remaining units support."""
-        if is_landing(course):
-            return list(landing_moves(view, course, members, self.traffic).values())
         steps = steps_between(view.board)
         mine = set(view.units[view.power])
         standing = {unit[2:5]: power for power, units in view.units.items() for unit in units}
-        turning = rotation(view, members) if course.move is Move.SWAP else {}
-        orders = {unit: order for unit, order in turning.items() if unit in mine}
+        orders = dict[str, str]()
+        if course.move is Move.SWAP:
+            orders = {unit: order for unit, order in rotation(view, members).items() if unit in mine}
+        elif is_landing(course):
+            orders = self._landing(view, course, members, standing)
         self.entered.update(order[8:11] if " - " in order else order[2:5] for order in orders.values())
         free = mine.difference(orders)
-        goals = centers_wanted(view, course, members) if course.move in GOING else []
-        turns = 1 if view.season == "F" else 2
+        goals = centers_wanted(view, course, members) if course.move in GOING and not is_landing(course) else []
+        turns = TURNS_LEFT[view.season]
         last = assignment(view, free, goals) if turns == 1 else {}
         for goal in _leaving_first(goals, last):
             for distance, unit in sorted((steps(unit, goal), unit) for unit in free):
@@ -112,6 +114,27 @@ class Phase:
             orders[unit] = self._approach(view, unit, far, standing)
         return [orders[unit] for unit in sorted(mine)]
 
+    def _landing(
+        self, view: View, course: Course, members: Iterable[str], standing: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Unit -> order: units gather next to the goals, and enter all of them in the same Fall."""
+        found, orders = own_landing(view, course, members), dict[str, str]()
+        around = steps_between(view.board, frozenset(foreign_centers(view, view.power)))
+        left = TURNS_LEFT[view.season] + 2 * found.winters if found else 0
+        theirs = {center for power in members for center in view.centers[power]}
+        is_taken = course.move is Move.LAND or not theirs.isdisjoint(found.standing if found else ())
+        for goal, unit in 2 * list(found.standing.items() if found else ()):  # twice: who was in the way may have left
+            if " - " in orders.get(unit, ""):
+                continue
+            if left == 1 and unit[2:5] != goal:
+                place = next(place for place in view.board.moves[unit] if place[:3] == goal)
+                orders[unit] = self._going(unit, place)
+            elif is_taken or around(unit, goal) >= left:  # receivers come late, out of the others' way
+                orders[unit] = self._approach(view, unit, [goal], standing, around)
+            else:
+                orders[unit] = self._going(unit, unit[2:])
+        return orders
+
     def _going(self, unit: str, place: str) -> str:
         """The order to go to a place, or to hold."""
         self.entered.add(place[:3])
@@ -120,13 +143,16 @@ class Phase:
         self.leaving.add(unit[2:5])
         return f"{unit} - {place}"
 
-    def _step(self, view: View, unit: str, goal: str, standing: Mapping[str, str], enters: bool) -> str | None:
+    def _step(
+        self, view: View, unit: str, goal: str, standing: Mapping[str, str], enters: bool, steps: Steps | None = None
+    ) -> str | None:
         """A place one step nearer to the goal that the unit may go to now.
 
         Args:
             enters: whether it may enter the goal, and in Spring other foreign centers.
         """
-        steps, foreign = steps_between(view.board), set(view.board.centers).difference(view.centers[view.power])
+        steps = steps or steps_between(view.board)
+        foreign = set(view.board.centers).difference(view.centers[view.power])
         for place in view.board.moves[unit]:
             province = place[:3]
             if province in self.entered or steps(f"{unit[0]} {place}", goal) >= steps(unit, goal):
@@ -151,12 +177,14 @@ class Phase:
                 free.discard(other)
                 return
 
-    def _approach(self, view: View, unit: str, goals: list[str], standing: Mapping[str, str]) -> str:
+    def _approach(
+        self, view: View, unit: str, goals: list[str], standing: Mapping[str, str], steps: Steps | None = None
+    ) -> str:
         """A step towards the nearest goal, or hold."""
-        steps = steps_between(view.board)
+        steps = steps or steps_between(view.board)
         distance, goal = min(((steps(unit, goal), goal) for goal in goals), default=(UNREACHABLE, ""))
         is_far = 0 < distance < UNREACHABLE
-        place = self._step(view, unit, goal, standing, enters=False) if is_far else None
+        place = self._step(view, unit, goal, standing, enters=False, steps=steps) if is_far else None
         return self._going(unit, place or unit[2:])
 
 
@@ -236,7 +264,11 @@ def denying(view: View, course: Course, members: Iterable[str]) -> dict[str, str
 def winter(view: View, course: Course, following: Course, members: Iterable[str]) -> list[str]:
     """Builds or disbands to reach the number of units in the plan, favoring units near next year's goals."""
     if is_landing(following):
-        return landing_winter(view, following, members)
+        found = own_landing(view, following, members)
+        idle = sorted(set(view.units[view.power]).difference(found.standing.values() if found else ()))
+        if idle:
+            return [f"{unit} D" for unit in idle[: len(idle) if view.rules.is_welfare else view.must_disband]]
+        return [f"{unit} B" for unit in found.built][: view.max_builds] if found else []
     units, wanted, steps = view.units[view.power], course.units or 0, steps_between(view.board)
     goals = centers_wanted(view, following, members)[:6]
     if course.move is Move.FETCH:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from agents.policy import ReseedablePolicy
 from agents.scripted.deterrents.posse import PossePolicy
@@ -19,10 +16,11 @@ from welfare_env.game.view import View
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+
     from agents.policy import Policy
 
 Orders = dict[str, list[str]]  # power -> its orders
-CHANGED_SOON = 0.15  # probability that an order is changed in the first phase, else in the next one, ...
 
 
 class World:
@@ -50,19 +48,13 @@ class World:
                     _orders(policy, View(record.position, power, (), history[:number]))
         self._followed = len(history)
 
-    def play(
-        self, view: View, plan: Plan, seed: int, rng: np.random.Generator | None = None
-    ) -> tuple[Mapping[str, float], Plan]:
-        """Simulates the rest of the game from the view, with the coalition following a plan.
+    def play(self, view: View, plan: Plan, seed: int) -> Mapping[str, float]:
+        """Everybody's welfare points (scores in the standard variant) at the end, if the coalition follows a plan.
 
         Args:
             seed: seed of the other players.
-            rng: if given, one order of the coalition in a random phase is changed at random.
-
-        Returns:
-            Everybody's welfare points (scores in the standard variant), and the plan that was followed.
         """
-        others, player = _copies(self._others, seed), self._player(plan, seed, rng)
+        others, player = _copies(self._others, seed), PlanPlayer(plan, _copies(self._nice, seed), seed)
         game = Game.from_view(view)
         while not game.is_done:
             for power, policy in others.items():
@@ -71,14 +63,11 @@ class World:
             for power, orders in player.orders(game).items():
                 game.submit(power, orders, strict=False)
             game.advance()
-        return game.welfare if game.rules.is_welfare else game.scores, player.plan
+        return game.welfare if game.rules.is_welfare else game.scores
 
     def orders(self, view: View, plan: Plan, seed: int) -> Orders:
         """The coalition's orders in the phase of the view."""
-        return self._player(plan, seed).orders(Game.from_view(view))
-
-    def _player(self, plan: Plan, seed: int, rng: np.random.Generator | None = None) -> PlanPlayer:
-        return PlanPlayer(plan, _copies(self._nice, seed), seed, rng)
+        return PlanPlayer(plan, _copies(self._nice, seed), seed).orders(Game.from_view(view))
 
 
 class PlanPlayer:
@@ -87,15 +76,11 @@ class PlanPlayer:
     Args:
         nice: a policy for each member, which plays while the plan is peaceful.
         seed: seed of the fighting policies.
-        rng: if given, one order in a random phase is changed at random; `plan` then has the changed orders.
     """
 
-    def __init__(
-        self, plan: Plan, nice: Mapping[str, Policy], seed: int, rng: np.random.Generator | None = None
-    ) -> None:
-        self.plan, self._nice, self._seed, self._rng = plan, nice, seed, rng
+    def __init__(self, plan: Plan, nice: Mapping[str, Policy], seed: int) -> None:
+        self.plan, self._nice, self._seed = plan, nice, seed
         self._fighters: dict[str, PossePolicy] = {}
-        self._left = 0 if rng is None else int(rng.geometric(CHANGED_SOON))  # phases until an order is changed
 
     def orders(self, game: Game) -> Orders:
         """The orders of all members that have something to order."""
@@ -105,24 +90,7 @@ class PlanPlayer:
                 following = courses[min(state.year + 1, len(courses) - 1)]
                 orders = self._orders(game.view(power), courses[state.year], following, phase)
                 found[power] = list(self.plan.orders.get((state.year, state.phase, power), orders))
-        if found and self._rng is not None:
-            self._left -= 1
-            if self._left == 0:
-                self._change(game, found, self._rng)
         return found
-
-    def _change(self, game: Game, found: Orders, rng: np.random.Generator) -> None:
-        """Give one unit, or empty home, of a member another order."""
-        power = list(found)[int(rng.integers(len(found)))]
-        legal = list(game.legal_orders(power).items())
-        unit, options = legal[int(rng.integers(len(legal)))]
-        order = options[int(rng.integers(len(options)))]
-        others = [each for each in found[power] if each[2:5] != unit[-3:] and each[2:5] != unit[2:5]]
-        is_taken_back = len(others) < len(found[power]) and game.position.state.phase_type == ADJUSTMENTS
-        found[power] = others if is_taken_back else [*others, order]
-        state = game.position.state
-        changed = {**self.plan.orders, (state.year, state.phase, power): tuple(found[power])}
-        self.plan = replace(self.plan, orders=changed)
 
     def _orders(self, view: View, course: Course, following: Course, phase: Phase) -> list[str]:
         if course.move is Move.NICE and (view.phase_type != ADJUSTMENTS or course.units is None):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from welfare_env import View
 
 SPRING, FALL, WINTER = 0, 2, 4  # phases of a year
-DISARMED = Course(Move.HOLD, units=0)
 
 
 def armed(units: int) -> Course:
@@ -54,5 +53,5 @@ class WrittenAttack(CampaignPolicy):
     def make_plan(self, view: View) -> Plan:
         """The plan as it is written."""
         module, years = import_module(f"{__name__}.{self.attack}"), view.rules.years
-        courses = {who: ended([*own, *[DISARMED] * years][:years]) for who, own in module.COURSES.items()}
+        courses = {who: ended(own, years) for who, own in module.COURSES.items()}
         return Plan(courses, module.ORDERS)

@@ -6,8 +6,8 @@ points a year, until a thief was held responsible for what it passes on; now Ger
 
 from __future__ import annotations
 
-from agents.scripted.planner.plans import Course
-from research.deterrence.attacks import DISARMED, FALL, SPRING, WINTER
+from agents.scripted.planner.plans import DISARMED, Course
+from research.deterrence.attacks import FALL, SPRING, WINTER
 
 COURSES = {"FRANCE": (Course(), DISARMED), "GERMANY": (Course(), DISARMED)}
 ORDERS = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from research.deterrence.attacks import DISARMED, FALL, SPRING, WINTER, armed, fetching
+from agents.scripted.planner.plans import DISARMED
+from research.deterrence.attacks import FALL, SPRING, WINTER, armed, fetching
 from research.deterrence.attacks.germany_robbed_by_russia import ORDERS as RUSSIAN
 
 GERMANY = {

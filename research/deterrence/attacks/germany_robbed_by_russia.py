@@ -6,8 +6,8 @@ thief, loses some centers to the posse, and refills with Rumania as in `russia_r
 
 from __future__ import annotations
 
-from agents.scripted.planner.plans import Course, Move
-from research.deterrence.attacks import DISARMED, FALL, SPRING, WINTER, armed, fetching
+from agents.scripted.planner.plans import DISARMED, Course, Move
+from research.deterrence.attacks import FALL, SPRING, WINTER, armed, fetching
 
 COURSES = {
     "GERMANY": (armed(1), armed(1), DISARMED),

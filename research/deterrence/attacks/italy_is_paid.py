@@ -6,8 +6,8 @@ homes are Germany's, and France's centers Italy's. The thief's neighbors are its
 
 from __future__ import annotations
 
-from agents.scripted.planner.plans import Course
-from research.deterrence.attacks import DISARMED, FALL, SPRING, WINTER, germany_keeps_england
+from agents.scripted.planner.plans import DISARMED, Course
+from research.deterrence.attacks import FALL, SPRING, WINTER, germany_keeps_england
 
 COURSES = {**germany_keeps_england.COURSES, "ITALY": (Course(), DISARMED)}
 ORDERS = {
