@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import agents
@@ -417,17 +416,3 @@ class TestPrograms:
         policy, _, history = self.played(lambda request: long, budget=100, strict=True)
         assert [played.programs[0] for played in history] == [modal_env.DefectBot] * 2
         assert policy.ledger.losses == {"program": 2}
-
-    def test_by_spec(self):
-        env = modal_env.make(actions="formula")
-        env.reset(seed=0)
-        policy = agents.make("lm:scripted/stub")
-        policy.reset("player_0", 3)
-        action = policy.act(env.observe("player_0"), env.infos["player_0"])
-        assert isinstance(action, str)
-        assert np.isfinite(env.step(action) or 0)
-
-
-def test_before_a_game_there_is_an_empty_ledger():
-    policy = LMPolicy(ScriptedModel([]))
-    assert (policy.ledger.calls, policy.to_dict()["calls"]) == (0, 0)

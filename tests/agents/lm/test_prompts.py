@@ -16,11 +16,11 @@ import pytest
 import agents
 import welfare_env
 from agents.lm.errors import PromptError
-from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
+from agents.lm.prompts import Flavour, Prompt, build, summarise
 from agents.lm.prompts.building import Draft, about
 from agents.lm.prompts.describe import convoy_ends
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, Ablation, parse_parts, parts_text
-from agents.lm.prompts.wording import Contents, rulebook
+from agents.lm.prompts.wording import Contents
 from welfare_env import Game, Rules, View
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
@@ -294,26 +294,6 @@ def test_nobody_reads_what_is_not_for_them() -> None:
     assert "empty?" not in summarise(game.history[0], "GERMANY").text
 
 
-@pytest.mark.parametrize("map_name", ["standard", "pure", "clique:3"])
-@pytest.mark.parametrize("variant", ["welfare", "standard"])
-@pytest.mark.parametrize("scoring", [None, "draw-size", "concave"])
-def test_every_moment_of_every_kind_of_game_has_a_prompt(map_name: str, variant: str, scoring: str | None) -> None:
-    if variant == "welfare" and scoring:
-        scoring = "welfare"
-    game = Game(map_name, Rules(variant=variant, scoring=scoring, years=2, message_rounds=1))
-    flavour = "wd" if variant == "welfare" else "sd"
-    rng = np.random.default_rng(5)
-    while not game.is_done:
-        for power in game.powers:
-            text = build(game.view(power, "messages", 1), contents=Contents(Flavour(flavour))).text
-            assert f"You are {power}." in text
-            assert f"It is {game.phase} (" in text
-            assert f"Years left, this one included: {2 - game.position.state.year}." in text
-            legal = game.legal_orders(power).values()
-            game.submit(power, [str(rng.choice(orders)) for orders in legal], strict=False)
-        game.advance()
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
     """Against the engine, in positions with fleets in many seas."""
@@ -357,18 +337,6 @@ def test_a_finished_game_has_no_prompt() -> None:
         build(game.view(game.powers[0]))
     with pytest.raises(PromptError, match="nothing to note"):
         summarise(game.history[0], game.powers[0])
-
-
-def test_a_summary_is_kept_short() -> None:
-    text = build(opening().view("FRANCE", "messages", 1), {"S1901M": "x" * 9000}).text
-    assert f'"{"x" * LONGEST_SUMMARY}" (cut: {9000 - LONGEST_SUMMARY} more characters)' in text
-
-
-def test_rules_are_shared_by_all_powers_and_differ_by_flavor() -> None:
-    prompts = [build(Game().view(power, "messages", 1)) for power in Game().powers]
-    assert [len({prompt.system[part].text for prompt in prompts}) for part in (0, 1)] == [1, 7]
-    books = {rulebook(Game().board, OPTIONS, Contents(flavour)) for flavour in Flavour}
-    assert len(books) == 3  # the exploiter's is that of wd
 
 
 def test_every_golden_prompt_is_asked() -> None:

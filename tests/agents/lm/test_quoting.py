@@ -81,19 +81,6 @@ def test_a_quotation_is_one_line_of_json(text: str) -> None:
     assert json.loads(quoted) == clean(text, 4000)
 
 
-@given(TEXTS)
-def test_cleaning_twice_is_cleaning_once(text: str) -> None:
-    assert clean(clean(text, 200), 200) == clean(text, 200)
-
-
-@given(TEXTS)
-def test_cleaning_only_removes_and_blanks(text: str) -> None:
-    """What is left is the text's own letters in their sequence; nothing is put in but blanks for blanks."""
-    left = iter(text.replace("\r\n", "\n"))
-    for char in clean(text, 400):
-        assert any(char == other or (char in " \n" and other.isspace()) for other in left)
-
-
 @pytest.mark.parametrize(
     "text",
     [
