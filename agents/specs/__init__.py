@@ -5,11 +5,11 @@ from agents.specs.profiles import (
     Profile,
     ProfileError,
     ProfileLike,
+    as_given,
     is_profile,
-    profile_as_given,
     read_profile,
 )
-from agents.specs.reading import PolicyLike, as_given, canonical, listed, make, named_files, read, usages
+from agents.specs.reading import PolicyLike, canonical, listed, make, named_files, read, usages
 from agents.specs.registry import AGENTS
 from agents.specs.spec import Spec
 
@@ -27,7 +27,6 @@ __all__ = [
     "listed",
     "make",
     "named_files",
-    "profile_as_given",
     "read",
     "read_profile",
     "usages",

@@ -148,9 +148,9 @@ def written_terms(text: str) -> list[tuple[str, str]]:
     return [(match[1], unwrapped(term[match.end() :])) if match else ("1", unwrapped(term)) for match, term in found]
 
 
-def profile_as_given(profile: ProfileLike) -> str:
-    """How results quote a profile: a text as the caller wrote it, anything else as its `Profile.text`."""
-    return profile if isinstance(profile, str) else read_profile(profile).text
+def as_given(given: object, read: Spec | Profile) -> str:
+    """How results quote a policy or a profile: a text as the caller wrote it, anything else by its canonical text."""
+    return given if isinstance(given, str) else read.text
 
 
 def _of_mapping(profile: Mapping[str, PolicyLike]) -> tuple[tuple[Seats, Spec], ...]:

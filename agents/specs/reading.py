@@ -80,11 +80,6 @@ def canonical(spec: PolicyLike) -> str:
     return found.text
 
 
-def as_given(policy: PolicyLike, spec: Spec) -> str:
-    """How results quote a policy: a text as the caller wrote it, anything else by the text of its spec."""
-    return policy if isinstance(policy, str) else spec.text
-
-
 def listed(text: str, mark: str = ",") -> list[str]:
     """The specs between the marks; a piece such as "effort=high" belongs to the one before it.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from agents.runtime.table_files import Row
 from agents.scripted.deterrents.ownership import fair_shares
-from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
+from agents.specs import PolicyLike, Profile, ProfileLike, Spec, as_given, read_profile
 from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import GAMES, Deviation, run_attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, portfolio_notes, read_deviators
@@ -172,7 +172,8 @@ def run_red_team(
     """`red_team` in a setting; raises the same errors."""
     if not setting.played.is_welfare:
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
-    profile, name = read_profile(policy), profile_as_given(policy)
+    profile = read_profile(policy)
+    name = as_given(policy, profile)
     tried, kinds = attacks_on(profile, name, setting, budget, trained)
     deviators = {each.name: each for each in (each.deviator for each in tried) if each}
     runner.check(profile.policies)

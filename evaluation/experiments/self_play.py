@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar, Unpack
 
 from agents.runtime.table_files import Row
-from agents.specs import ProfileLike, profile_as_given, read_profile
+from agents.specs import ProfileLike, as_given, read_profile
 from evaluation.experiments.notes import illegal_order_notes, orders_of, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
@@ -197,4 +197,4 @@ def run_self_play(policy: ProfileLike, games: int, setting: Setting, runner: Run
     measures = tuple(measure(record, paper_code=setting.paper_code) for record in records)
     notes = seat_notes(setting, profile, games) + illegal_order_notes(map(orders_of, records))
     settings = setting.seed, setting.played, setting.map_name
-    return SelfPlayResult(profile_as_given(policy), *settings, measures, records, notes)
+    return SelfPlayResult(as_given(policy, profile), *settings, measures, records, notes)

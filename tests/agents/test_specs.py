@@ -9,7 +9,7 @@ import pytest
 
 import agents
 from agents import DovePolicy, specs
-from agents.specs import AGENTS, Profile, ProfileError, listed, profile_as_given, read, read_profile, usages
+from agents.specs import AGENTS, Profile, ProfileError, as_given, listed, read, read_profile, usages
 from agents.specs.grammar import DEEPEST, LONGEST
 from agents.specs.profiles import written_terms
 from welfare_env import UnknownAgentError, UnknownPowerError
@@ -264,7 +264,7 @@ def test_named_powers_keep_their_seats():
 def test_the_text_of_a_profile_reads_as_itself(given):
     profile = read_profile(given)
     assert read_profile(profile.text) == profile == read_profile(profile)
-    assert profile_as_given(given) == (given if isinstance(given, str) else profile.text)
+    assert as_given(given, profile) == (given if isinstance(given, str) else profile.text)
 
 
 def test_the_policies_of_a_profile():
