@@ -107,7 +107,7 @@ class Spec:
         """
         try:
             return self.maker(models)
-        except UnknownAgentError:  # of a policy in it
-            raise
         except ValueError as error:
+            if isinstance(error, UnknownAgentError) and str(error).startswith("agent spec "):  # of a policy in it
+                raise
             raise error_of(self.text, error) from error
