@@ -45,7 +45,8 @@ SPRING, SPRING_RETREATS, FALL, FALL_RETREATS, WINTER, PATH_SPRING, PATH_FALL, PA
 PHASE_OF = np.array([SPRING, SPRING_RETREATS, FALL, FALL_RETREATS, WINTER, SPRING, FALL, WINTER, WINTER])
 
 # Indices into `HashTable.numbers`.
-NODES, EDGES, EXPANDED, EXCLUDED, LIMIT, FULL, STAMP, PLANS, BREADTH = range(9)
+NODES, EDGES, EXPANDED, EXCLUDED, LIMIT, SHORT, STAMP, PLANS, BREADTH = range(9)
+REPLIES, ROWS, LISTED = 1, 2, 3  # values of SHORT: scratch memory that did not suffice
 # Nodes with fixed numbers: positions of the path as ordinary nodes, then (from OPENING) as nodes of the path. The path
 # is armed until the Winter in which all disband, then disarmed.
 ARMED, DISARMED, ENTERED, OPENING, SPECIALS = 0, 3, 6, 7, 16
@@ -322,7 +323,7 @@ def _settle_retreats(shape, unit, lost, to):
 
 @kernel
 def next_node(t, code, owner, unit, order, w):
-    """The node after a movement phase with everybody's orders; -1 if there is no room."""
+    """The node after a movement phase with everybody's orders."""
     new_owner, new_unit, lost, options = owner.copy(), unit.copy(), nobodies(), np.zeros(MAX_PROVINCES, np.int64)
     phase = settle(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, order, w)
     return insert(t, phase, new_owner, new_unit, lost, options)
@@ -431,10 +432,19 @@ def path_moves(t, owner, unit, order):
 
 
 @kernel
+def has_room(t, replies, rows):
+    """Whether there is room for all that an expansion, or the plans of a node, may add."""
+    nodes, edges, plans = t.numbers[NODES], t.numbers[EDGES], t.numbers[PLANS]
+    fits = nodes + len(replies) < len(t.keys) and edges + len(replies) <= len(t.to)
+    return fits and plans + len(rows) + 1 < len(t.orders)
+
+
+@kernel
 def expand(t, node, plan, replies):
-    """Find the edges of a plan. False if there is no room; then only some new nodes may have been added."""
+    """Find the edges of a plan, if there is room for them. False if the replies exceed their memory."""
     number = list_joint(t, node, t.orders[plan], DEVIATORS, KNOWN, replies)
     if number > len(replies):
+        t.numbers[SHORT] = REPLIES
         return False
     first = t.numbers[EDGES]
     t.numbers[STAMP] += 1
@@ -444,25 +454,15 @@ def expand(t, node, plan, replies):
     for r in range(number):
         new_owner[:], new_unit[:], new_lost[:], new_options[:] = owner, unit, lost, options
         phase = settle(t.shape, PHASE_OF[code], new_owner, new_unit, new_lost, new_options, replies[r], w)
-        if not _add(t, insert(t, phase, new_owner, new_unit, new_lost, new_options)):
-            t.numbers[EDGES] = first
-            return False
+        to = insert(t, phase, new_owner, new_unit, new_lost, new_options)
+        if t.mark[to] != t.numbers[STAMP]:
+            t.mark[to] = t.numbers[STAMP]
+            t.to[t.numbers[EDGES]] = to
+            t.numbers[EDGES] += 1
     t.first[plan] = first
     t.many[plan] = t.numbers[EDGES] - first
     t.numbers[EXPANDED] += 1
     _sort(t, first, t.numbers[EDGES])
-    return True
-
-
-@kernel
-def _add(t, node):
-    """Add an edge to a node, unless the plan has it. False if there is no room; `node` is -1 if there was none."""
-    if node < 0 or t.numbers[EDGES] == len(t.to):
-        return False
-    if t.mark[node] != t.numbers[STAMP]:
-        t.mark[node] = t.numbers[STAMP]
-        t.to[t.numbers[EDGES]] = node
-        t.numbers[EDGES] += 1
     return True
 
 

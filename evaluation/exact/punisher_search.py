@@ -5,7 +5,7 @@ The kernels are in `graph_kernels` and `value_kernels`; this module allocates th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -18,7 +18,7 @@ from evaluation.exact import graph_kernels as g
 from evaluation.exact import value_kernels as v
 
 STEP = 2_000  # nodes expanded before the kernel returns, so that Ctrl-C is heard
-FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
+FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 16, 1 << 18, 1 << 15, 1 << 10
 MAX_PLANS = 1 << 18  # the punishers' joint orders in one position
 OF_NODES = ("keys", "centers", "units", "plan", "widened", "proof", "low", "high", "mark")
 OF_PLANS = ("orders", "following", "first", "many", "best")
@@ -36,6 +36,8 @@ class PunisherSearch:
             the movements that it scores best.
 
     Attributes:
+        table: the memory of the search.
+        replies, rows: scratch memory for joint orders of the deviator, and of the punishers, int16 [room, provinces].
         seat: each power's number in the first node, int64.
     """
 
@@ -46,8 +48,8 @@ class PunisherSearch:
         self.seat = np.zeros(MAX_PROVINCES, np.int64)
         front = relabelling(self._given, *opening(clique), *no_retreats(), self.seat)
         self.table = self._new_table(front)
-        self._replies = np.empty((FIRST_REPLIES, self.provinces), np.int16)
-        self._rows = np.empty((breadth or FIRST_ROWS, self.provinces), np.int16)
+        self.replies = np.empty((FIRST_REPLIES, self.provinces), np.int16)
+        self.rows = np.empty((breadth or FIRST_ROWS, self.provinces), np.int16)
         self._memory = self._new_memory(1 if breadth else FIRST_ROWS)
         for phase, place in self._path():
             self._insert(phase, *place)
@@ -66,45 +68,46 @@ class PunisherSearch:
 
     def is_at_most(self, node: int, years: int, disarmed: int, bound: int) -> bool:
         """Whether the deviator gets at most `bound` from a node on."""
-        numbers = self.table.numbers
-        while True:
-            numbers[g.LIMIT] = numbers[g.EXPANDED] + STEP
-            scores = np.empty(len(self._rows), np.int64)
-            scratch = (self._replies, self._rows, scores, self._memory)
+        found = v.UNKNOWN
+        while found == v.UNKNOWN:
+            self.make_room()
+            self.table.numbers[g.LIMIT] = self.table.numbers[g.EXPANDED] + STEP
+            scores = np.empty(len(self.rows), np.int64)
+            scratch = (self.replies, self.rows, scores, self._memory)
             found = v.at_most(self.table, node, years, disarmed, bound, *scratch)
-            if found != v.UNKNOWN:
-                return bool(found)
-            if numbers[g.EXPANDED] < numbers[g.LIMIT]:
-                self.grow()
+        return bool(found)
 
-    def grow(self) -> None:
-        """Double the array that is full or nearly full."""
-        t, numbers = self.table, self.table.numbers
-        if numbers[g.NODES] == len(t.keys):
-            self._double(OF_NODES)
-            self.table = self.table._replace(buckets=np.zeros(2 * len(t.buckets), np.int32))
-            g.rehash(self.table)
-        elif numbers[g.FULL]:
-            numbers[g.FULL] = 0
-            if self._memory.plans.shape[1] >= MAX_PLANS:
-                raise EvaluationError(
-                    f"map {self.clique.board.name}: the punishers have more than {MAX_PLANS:,} joint orders in a "
-                    "position; the best punishers are for smaller boards or shorter games"
-                )
-            self._memory = self._new_memory(2 * self._memory.plans.shape[1])
-        elif numbers[g.PLANS] + len(self._rows) > len(t.orders):
-            self._double(OF_PLANS)
-        elif 2 * numbers[g.EDGES] > len(t.to):
-            self._double(("to",))
-        else:
-            self._replies = np.empty((2 * len(self._replies), self.provinces), np.int16)
-            if self.breadth == g.BEST:
-                self._rows = np.empty((2 * len(self._rows), self.provinces), np.int16)
+    def make_room(self) -> None:
+        """Double the arrays that are nearly full, and the scratch memory that did not suffice."""
+        numbers, listed = self.table.numbers, self._memory.plans.shape[1]
+        short, numbers[g.SHORT] = numbers[g.SHORT], 0
+        if short == g.REPLIES:
+            self.replies = np.empty((2 * len(self.replies), self.provinces), np.int16)
+        elif short == g.ROWS:
+            self.rows = np.empty((2 * len(self.rows), self.provinces), np.int16)
+        elif short == g.LISTED and listed >= MAX_PLANS:
+            raise EvaluationError(
+                f"map {self.clique.board.name}: the punishers have more than {MAX_PLANS:,} joint orders in a "
+                "position; the best punishers are for smaller boards or shorter games"
+            )
+        elif short == g.LISTED:
+            self._memory = self._new_memory(2 * listed)
+        while not g.has_room(self.table, self.replies, self.rows):
+            nodes, plans = len(self.table.keys), len(self.table.orders)
+            if numbers[g.NODES] + len(self.replies) >= nodes:
+                self._double(*OF_NODES)
+                self.table = self.table._replace(buckets=np.zeros(8 * nodes, np.int32))
+                g.rehash(self.table)
+            elif numbers[g.PLANS] + len(self.rows) + 1 >= plans:
+                self._double(*OF_PLANS)
+            else:
+                self._double("to")
 
     def first_plan(self, node: int) -> int:
         """The plan with the stated policy's orders at a node."""
-        while self.table.plan[node] < 0 and not v.add_first_plan(self.table, node):
-            self.grow()
+        if self.table.plan[node] < 0:
+            self.make_room()
+            v.add_first_plan(self.table, node)
         return int(self.table.plan[node])
 
     def _new_memory(self, room: int) -> v.Memory:
@@ -112,7 +115,7 @@ class PunisherSearch:
         plans = np.zeros((v.DEEPEST, room, self.provinces), np.int16)
         return v.Memory(plans, listed, cursor, np.zeros((v.DEEPEST, v.MAX_KILLERS, self.provinces), np.int16), killers)
 
-    def _double(self, names: Iterable[str]) -> None:
+    def _double(self, *names: str) -> None:
         self.table = self.table._replace(**{name: _doubled(getattr(self.table, name)) for name in names})
 
     def _new_table(self, front: int) -> g.HashTable:

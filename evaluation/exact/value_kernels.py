@@ -31,14 +31,16 @@ from evaluation.exact.graph_kernels import (
     EXPANDED,
     FALL,
     FALL_RETREATS,
-    FULL,
     LIMIT,
+    LISTED,
     MAX_YEARS,
     PATH_DISBAND,
     PATH_FALL,
     PATH_SPRING,
     PHASE_OF,
     PLANS,
+    ROWS,
+    SHORT,
     SPRING,
     SPRING_RETREATS,
     STATED,
@@ -46,6 +48,7 @@ from evaluation.exact.graph_kernels import (
     column,
     expand,
     following,
+    has_room,
     kernel,
     list_joint,
     next_node,
@@ -54,7 +57,7 @@ from evaluation.exact.graph_kernels import (
 )
 
 YES, NO, UNKNOWN = 1, 0, -1
-FRESH, NONE, BEGIN, FULL_UP, REFUTED = -2, -1, -3, -4, -5
+FRESH, NONE, BEGIN, STOPPED, REFUTED = -2, -1, -3, -4, -5
 DEEPEST = 5 * MAX_YEARS  # phases of a game
 MAX_KILLERS = 48
 
@@ -80,8 +83,8 @@ class Memory(NamedTuple):
 def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
     """Whether the deviator can be held to `bound` points from a node on: YES, NO, or UNKNOWN.
 
-    UNKNOWN: there is no room, or the limit of expansions is reached. The search has no recursion, since numba cannot
-    cache recursive kernels; `stack` has node, years, bound, and the current plan and edge.
+    UNKNOWN: there is no room, or the limit of expansions is reached; call it again. The search has no recursion, since
+    numba cannot cache recursive kernels; `stack` has node, years, bound, and the current plan and edge.
 
     Args:
         node: a node, see `following`. years, disarmed: as for `variant`.
@@ -98,16 +101,18 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
             memory.killers[depth] = 0
             found = _known(t, node, years, disarmed, bound)
             if found == UNKNOWN:
-                if t.plan[node] < 0 and not add_first_plan(t, node):
-                    return UNKNOWN
+                if t.plan[node] < 0:
+                    add_first_plan(t, node)
                 plan, i = t.plan[node], BEGIN
         elif i == REFUTED:
             edge, i = t.best[plan], BEGIN
         else:
             i += 1
         while found == UNKNOWN and i == BEGIN:
+            if not has_room(t, replies, rows) or t.numbers[EXPANDED] >= t.numbers[LIMIT]:
+                return UNKNOWN
             if edge < 0:
-                if t.many[plan] < 0 and (t.numbers[EXPANDED] >= t.numbers[LIMIT] or not expand(t, node, plan, replies)):
+                if t.many[plan] < 0 and not expand(t, node, plan, replies):
                     return UNKNOWN
                 edge = _too_much(t, node, plan, years, disarmed, bound)
             if edge < 0:
@@ -115,7 +120,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
                 continue
             plan = _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth)
             edge = np.int64(NONE)
-            if plan == FULL_UP:
+            if plan == STOPPED:
                 return UNKNOWN
             if plan == NONE:
                 t.low[node, column(years, disarmed)] = bound + 1
@@ -147,7 +152,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
 
 @kernel
 def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth):
-    """The next plan to try after an edge refuted `plan`; NONE if there is none, FULL_UP if there is no room.
+    """The next plan to try after an edge refuted `plan`; NONE if there is none, STOPPED if there is no room.
 
     If all movements are tried, plans that a stored reply refutes are skipped without being added.
     """
@@ -155,7 +160,7 @@ def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, score
     is_movement = code == SPRING or code == FALL
     if t.numbers[BREADTH] != BEST or not is_movement:
         if t.following[plan] < 0 and not t.widened[node] and not widen(t, node, rows, scores):
-            return FULL_UP
+            return STOPPED
         return t.following[plan]
     _remember_reply(t, node, plan, np.int64(t.to[t.first[plan] + edge]), replies, memory, depth)
     if t.following[plan] >= 0:
@@ -166,17 +171,15 @@ def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, score
         memory.listed[depth] = list_joint(t, node, standing, PUNISHERS, ANY, memory.plans[depth])
         memory.cursor[depth] = 0
         if memory.listed[depth] > memory.plans.shape[1]:
-            t.numbers[FULL] = 1
-            return FULL_UP
+            t.numbers[SHORT] = LISTED
+            return STOPPED
     while memory.cursor[depth] < memory.listed[depth]:
+        if not has_room(t, replies, rows):
+            return STOPPED
         row = memory.plans[depth, memory.cursor[depth]]
         memory.cursor[depth] += 1
-        refuted = _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory, depth)
-        if refuted == UNKNOWN:
-            return FULL_UP
-        if not refuted:
-            new = _new_plan(t, node, plan, row)
-            return new if new >= 0 else FULL_UP
+        if not _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory, depth):
+            return _new_plan(t, node, plan, row)
     return NONE
 
 
@@ -197,7 +200,7 @@ def _remember_reply(t, node, plan, to, replies, memory, depth):
 
 @kernel
 def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory, depth):
-    """Whether a stored reply is known to bring the deviator above the bound; UNKNOWN if there is no room."""
+    """Whether a stored reply is known to bring the deviator above the bound."""
     provinces, d = t.shape[PROVINCES], t.shape[DEVIATOR]
     order, w = row.copy(), np.zeros((SCRATCH_ROWS, MAX_PROVINCES), np.int16)
     for number in range(memory.killers[depth]):
@@ -205,16 +208,14 @@ def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory,
             if unit[p] == d:
                 order[p] = memory.killer[depth, number, p]
         to = next_node(t, code, owner, unit, order, w)
-        if to < 0:
-            return UNKNOWN
         if t.low[following(t, node, to, years, disarmed), column(years, disarmed)] > bound:
             for p in range(provinces):
                 memory.killer[depth, number, p], memory.killer[depth, 0, p] = (
                     memory.killer[depth, 0, p],
                     memory.killer[depth, number, p],
                 )
-            return YES
-    return NO
+            return True
+    return False
 
 
 @kernel
@@ -246,10 +247,8 @@ def _too_much(t, node, plan, years, disarmed, bound):
 
 @kernel
 def _new_plan(t, node, after, order):
-    """Insert a plan after another of the same node (first if `after` is negative). Returns the plan; -1 if full."""
+    """Insert a plan after another of the same node (first if `after` is negative). Returns the plan."""
     plan = t.numbers[PLANS]
-    if plan == len(t.orders):
-        return -1
     t.numbers[PLANS] += 1
     for p in range(t.shape[PROVINCES]):
         t.orders[plan, p] = order[p]
@@ -265,7 +264,7 @@ def _new_plan(t, node, after, order):
 
 @kernel
 def add_first_plan(t, node):
-    """Add a node's first plan: the path's orders, or else the stated punishing policy's. False if there is no room."""
+    """Add a node's first plan: the path's orders, or else the stated punishing policy's."""
     code, owner, unit, lost, options = position(t, node)
     order = np.full(t.shape[PROVINCES], NOBODY, np.int16)
     phase = PHASE_OF[code]
@@ -278,7 +277,7 @@ def add_first_plan(t, node):
     else:
         punishing_retreats(t.shape, lost, options, order)
     t.widened[node] = code >= PATH_SPRING or t.numbers[BREADTH] == STATED
-    return _new_plan(t, node, t.plan[node], order) >= 0
+    _new_plan(t, node, t.plan[node], order)
 
 
 @kernel
@@ -296,7 +295,7 @@ def _winter_orders(shape, code, owner, unit, order):
 
 @kernel
 def widen(t, node, rows, scores):
-    """Add a node's other plans. False if there is no room; then none is added.
+    """Add a node's other plans. False if they exceed their memory; then none is added.
 
     Args:
         rows, scores: scratch memory; its length limits the number of plans, see `ranked_moves`.
@@ -307,7 +306,8 @@ def widen(t, node, rows, scores):
         found = list_joint(t, node, np.full(t.shape[PROVINCES], NOBODY, np.int16), PUNISHERS, ANY, rows)
     elif t.numbers[BREADTH] > STATED and (code == SPRING or code == FALL):
         found = ranked_moves(t.shape, owner, unit, code == FALL, rows, scores)
-    if found > len(rows) or t.numbers[PLANS] + found > len(t.orders):
+    if found > len(rows):
+        t.numbers[SHORT] = ROWS
         return False
     after = t.plan[node]
     known = after

@@ -7,13 +7,13 @@ all its rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from agents.runtime.results import Result
 from agents.runtime.table_files import Row, frame
-from evaluation.measures.metrics import GameFacts, GameMeasures, YearlyCurves
+from evaluation.measures.metrics import GameFacts, GameMeasures
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -75,20 +75,32 @@ def game_rows(
         is_chosen: whether the condition is the attack selected by an evaluation.
         by_year: one row per game, power and completed year instead.
     """
-    conditions = _conditions(games, profile, deviator, evaluation_seed, is_chosen)
-    if by_year:
-        return [
-            condition | _seat(game, power) | {"year": year} | {name: getattr(curves, name)[place] for name in CURVES}
-            for game, condition in conditions
-            for power, curves in game.power_curves.items()
-            for place, year in enumerate(curves.years)
-        ]
-    return same_columns(
-        condition | _seat(game, power) | _end(game, power) | of_game | _by_year(curves)
-        for game, condition in conditions
-        for of_game in (_of_game(game),)
-        for power, curves in game.power_curves.items()
-    )
+    rows: list[Row] = []
+    for number, game in enumerate(games):
+        facts, of_game = game.facts, _of_game(game)
+        condition = {
+            "profile": profile,
+            "deviator": deviator,
+            "coalition": "+".join(game.deviators),
+            "chosen": is_chosen,
+            "evaluation_seed": evaluation_seed,
+            "game": number,
+            "seed": math.nan if facts.seed is None else facts.seed,
+            "key": facts.key,
+            "map": facts.map_name,
+            **_rules(facts),
+        }
+        for power, curves in game.power_curves.items():
+            policy, deviates = facts.players.get(power, ""), power in game.deviators
+            seat = condition | {"power": power, "policy": policy, "deviates": deviates}
+            values = {name: getattr(curves, name) for name in CURVES}
+            years = list(enumerate(curves.years))
+            if by_year:
+                rows += [seat | {"year": year, **{name: values[name][at] for name in CURVES}} for at, year in years]
+            else:
+                by_name = {f"{name}_{year}": values[name][at] for name in CURVES for at, year in years}
+                rows.append(seat | _end(game, power) | of_game | by_name)
+    return rows if by_year else same_columns(rows)
 
 
 def same_columns(rows: Iterable[Row]) -> list[Row]:
@@ -105,29 +117,6 @@ def _is_of_year(column: str) -> bool:
     return name in CURVES and year.isdecimal()
 
 
-def _conditions(
-    games: Sequence[GameMeasures], profile: str, deviator: str, evaluation_seed: float, is_chosen: bool
-) -> Iterator[tuple[GameMeasures, Row]]:
-    """Each game with the columns of its condition, equal in all its rows."""
-    for number, game in enumerate(games):
-        facts = game.facts
-        yield (
-            game,
-            {
-                "profile": profile,
-                "deviator": deviator,
-                "coalition": "+".join(game.deviators),
-                "chosen": is_chosen,
-                "evaluation_seed": evaluation_seed,
-                "game": number,
-                "seed": math.nan if facts.seed is None else facts.seed,
-                "key": facts.key,
-                "map": facts.map_name,
-                **_rules(facts),
-            },
-        )
-
-
 def _rules(facts: GameFacts) -> Row:
     usual = Rules(variant=facts.rules["variant"]).to_dict()
     given = usual | facts.rules
@@ -138,10 +127,6 @@ def _rules(facts: GameFacts) -> Row:
         "simultaneous": facts.simultaneous,
         "other_rules": ", ".join(others),
     }
-
-
-def _seat(game: GameMeasures, power: str) -> Row:
-    return {"power": power, "policy": game.facts.players.get(power, ""), "deviates": power in game.deviators}
 
 
 def _end(game: GameMeasures, power: str) -> Row:
@@ -168,12 +153,4 @@ def _of_game(game: GameMeasures) -> Row:
         "conflicts_per_phase": game.conflicts.per_movement_phase,
         "proficiency": game.proficiency.score,
         **asdict(game.proficiency),
-    }
-
-
-def _by_year(curves: YearlyCurves) -> Row:
-    return {
-        f"{name}_{year}": value
-        for name in CURVES
-        for year, value in zip(curves.years, getattr(curves, name), strict=True)
     }

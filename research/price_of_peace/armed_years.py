@@ -86,12 +86,12 @@ class Claims:
         self.plan: dict[int, int] = {}
         self._before: dict[int, set[int]] = {}
         self._waiting: list[int] = []
-        self._replies, self._rows = (np.empty((size, search.provinces), np.int16) for size in (1 << 17, search.breadth))
 
     def edges(self, node: int, plan: int) -> list[int]:
         """The nodes that the deviator can reach against a plan."""
-        while self.search.table.many[plan] < 0 and not g.expand(self.search.table, node, plan, self._replies):
-            self.search.grow()
+        while self.search.table.many[plan] < 0:
+            self.search.make_room()
+            g.expand(self.search.table, node, plan, self.search.replies)
         table = self.search.table
         return [int(to) for to in table.to[table.first[plan] : table.first[plan] + table.many[plan]]]
 
@@ -152,8 +152,8 @@ class Claims:
         while plan >= 0:
             yield plan
             while search.table.following[plan] < 0 and not search.table.widened[node]:
-                if not v.widen(search.table, node, self._rows, np.empty(len(self._rows), np.int64)):
-                    search.grow()
+                search.make_room()
+                v.widen(search.table, node, search.rows, np.empty(len(search.rows), np.int64))
             plan = int(search.table.following[plan])
 
     def _worth(self, node: int, plan: int) -> int:

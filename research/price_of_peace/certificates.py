@@ -27,8 +27,8 @@ ARRAYS = ("rows", "years_left", "uppers", "lowers", "plan_rows", "plan_sides", "
 class Certificate:
     """Proof that a deviator gets at least `lower` and at most `upper` points.
 
-    Positions and orders are those of `agents.toy_boards.kernels` and `evaluation.exact.graph_kernels`, with the powers'
-    numbers on the board.
+    Positions and orders are those of `agents.toy_boards.kernels` and `evaluation.exact.graph_kernels`, with the
+    powers' numbers on the board.
 
     Attributes:
         map_name, years, deviator: the game; welfare rules without press.

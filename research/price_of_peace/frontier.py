@@ -231,7 +231,7 @@ class FrontierSearch:
 
     def _node(self, who: int, key: bytes) -> int:
         if (who, key) not in self._nodes:
-            self._nodes[who, key] = self._names[who].node(self._state(key), self.threats[who].search.grow)
+            self._nodes[who, key] = self._names[who].node(self._state(key), self.threats[who].search.make_room)
         return self._nodes[who, key]
 
     def _state(self, key: bytes) -> State:

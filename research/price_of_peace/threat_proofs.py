@@ -182,7 +182,7 @@ class PathThreats:
                     yield OVER, 0, points
                 elif not np.array_equal(row, stay[0]):
                     to = State(layout_of(self.board), row)
-                    yield self.naming.node(to, self.threats.search.grow), self.years - to.year, points
+                    yield self.naming.node(to, self.threats.search.make_room), self.years - to.year, points
             state = after
         self.path_value = int(state.welfare[self.power])
 

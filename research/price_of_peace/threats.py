@@ -170,7 +170,7 @@ class ThreatSearch:
         """The next node for each pair of joint orders: int32 [deviator's, punishers']."""
         to = np.empty((len(mine), len(theirs)), np.int32)
         while not fill(self.search.table, node, mine, theirs, to):
-            self.search.grow()
+            self.search.make_room()
         return to
 
 
