@@ -10,7 +10,6 @@ from typing import Any
 
 from evaluation.web.settings import SPECTATOR
 from evaluation.web.table import END, SeatedGame
-from welfare_env.game.history import Void
 from welfare_env.game.record import to_record
 from welfare_env.game.view import View
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS
@@ -49,10 +48,8 @@ def game_of(table: SeatedGame, seat: str, since: int) -> dict[str, Any]:
 
 
 def seen_record(view: View, since: int = 0) -> dict[str, Any]:
-    """A record with only what a view shows, from phase `since` on; of refused orders, only the player's own."""
-    void: dict[str, tuple[Void, ...]] = {}
-    own = {view.power: view.orders} if view.orders else {}
-    return to_record(view.history[since:], view.position, own, void, view.messages)
+    """A record with only what a view shows, from phase `since` on."""
+    return to_record(view.history[since:], view.position, {}, {}, view.messages)
 
 
 def view_data(view: View) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Games over HTTP: links, attacks, what is lost and what is not."""
 
-import asyncio
 import http.client
 import json
 import sqlite3
@@ -18,7 +17,7 @@ pytest.importorskip("starlette")
 from evaluation.play.store import GameStore
 from evaluation.web.hosting import Host
 from evaluation.web.seats import GameFolder, cookie_name
-from evaluation.web.serving import MAX_BODY, Address, Refused
+from evaluation.web.serving import MAX_BODY, Address
 from evaluation.web.settings import SeatedGameError
 from evaluation.web.table import SeatedGame
 from tests.evaluation.web.conftest import begin
@@ -258,32 +257,6 @@ def test_a_link_of_the_host_can_take_the_seat_from_a_thief(serving):
     assert thief.ask("/enter", {"token": thief.token, "browser": thief.browser})[1]["code"] == "old"
     assert owner.enter().state()["seat"] == "PLAYERA"
     server.player("PLAYERA").enter()  # links made later work
-
-
-def test_the_owner_takes_the_seat_back_in_a_browser_that_has_it(serving):
-    server = serving(TWO, begun=True)
-    owner, thief = server.player("PLAYERA").enter(), server.player("PLAYERA").enter()
-    before = dict(owner.cookies)
-    owner.enter()  # no link is used up, and no cookie changes
-    assert owner.cookies == before
-    owner.token = server.link("PLAYERA", take_over=True).partition("#")[2]
-    assert owner.enter().cookies != before
-    assert [each.ask("/state")[0] for each in (owner, thief)] == [200, 404]
-    assert owner.enter().state()["seat"] == "PLAYERA"  # the page was loaded again
-
-
-def test_wrong_tokens_hold_no_lock(tmp_path, quick_settings):
-    host = Host(GameFolder.create(tmp_path, quick_settings(TWO), Address()))
-    token = host.seats.link("PLAYERA").partition("#")[2]
-
-    async def guess(wrong) -> None:
-        async with host.lock:
-            with pytest.raises(Refused, match="not valid for this game"):
-                await asyncio.wait_for(host.enter("PLAYERA", wrong, "a browser's own number"), 5)
-
-    for wrong in ("wrong", token[:-1], "", None, 3):
-        asyncio.run(guess(wrong))
-    host.close()
 
 
 def test_a_spectators_link_is_for_many(serving):
