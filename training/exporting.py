@@ -1,7 +1,7 @@
 """Trained networks as players without Ray: `training.export`.
 
 RLlib's checkpoints are pickles, which run code when they are read: the export trusts the ones that it is given. What it
-writes is not: weights as safetensors and a JSON (`agents.rl.exported`).
+writes is not: weights as safetensors and a JSON (`agents.rl.checkpoint`).
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from agents.rl import exported
+from agents.rl import checkpoint, exported
 from agents.rl.checkpoint import git_revision
 from agents.rl.exported import Exported
 from agents.rl.legal_orders import LegalOrdersNetwork
@@ -22,6 +23,7 @@ from agents.rl.plain_networks import PlainNetwork, as_mlp
 from agents.runtime.files import reason, shown
 from modal_env.envs.aec import ModalCombatEnv
 from modal_env.envs.parallel import ParallelModalCombatEnv
+from training.board.modules import BoardModule
 from training.errors import TrainingError
 from training.registration import register
 from welfare_env.envs.aec import DiplomacyEnv
@@ -33,25 +35,33 @@ MODULES = Path("learner_group", "learner", "rl_module")
 
 def written(source: Any, folder: str | os.PathLike[str], module: str | None, env: Any) -> Path:
     """See `training.export`."""
+    made = env
     if isinstance(source, str | os.PathLike):
-        network, env = _read(Path(source), module)
+        network, config = _read(Path(source), module)
+        made = partial(_made, config)
     elif hasattr(source, "get_module"):
-        network, env = source.get_module(_chosen(sorted(source.config.policies), module)), _made(source.config)
+        network = source.get_module(_chosen(sorted(source.config.policies), module))
+        made = partial(_made, source.config)
     else:
         network = source
-    exported.save(folder, _described(_bare(env), _network(network)))
+    network = network.unwrapped() if hasattr(network, "unwrapped") else network
+    if isinstance(network, BoardModule):  # of `training.make_config`: it knows its games
+        reader = network.reader
+        checkpoint.save(folder, checkpoint.of_network(network.network, reader.board, reader.rules, greedy=False))
+    else:
+        exported.save(folder, _described(_bare(made() if callable(made) else made), _network(network)))
     return Path(folder)
 
 
 def _read(path: Path, module: str | None) -> tuple[Any, Any]:
-    """A module and its environment from RLlib's checkpoint, without starting Ray."""
+    """A module and its algorithm's configuration from RLlib's checkpoint, without starting Ray."""
     from ray.rllib.core.rl_module.rl_module import RLModule
 
     try:
         config = pickle.loads((path / CONFIG).read_bytes())["ctor_args_and_kwargs"][0][0]  # noqa: S301 (trusted: see above)
         names = sorted(each.name for each in (path / MODULES).iterdir() if each.is_dir())
         chosen = _chosen(names, module)
-        return RLModule.from_checkpoint((path / MODULES / chosen).absolute().as_posix()), _made(config)
+        return RLModule.from_checkpoint((path / MODULES / chosen).absolute().as_posix()), config
     except OSError as error:
         raise TrainingError(f"{shown(path)}: no checkpoint of an RLlib algorithm: {reason(error)}") from error
     except (pickle.UnpicklingError, EOFError, LookupError, AttributeError, TypeError, ImportError) as error:
@@ -107,7 +117,6 @@ def _network(module: Any) -> PlainNetwork:
     Raises:
         TrainingError: another architecture.
     """
-    module = module.unwrapped() if hasattr(module, "unwrapped") else module
     if isinstance(inner := getattr(module, "network", module), LegalOrdersNetwork):
         return inner
     try:  # RLlib's default networks

@@ -33,7 +33,11 @@ class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
     def setup(self) -> None:
         seen, actions = self.observation_space, self.action_space
         if not isinstance(seen, gym.spaces.Dict) or "action_mask" not in seen.spaces:
-            raise TrainingError(f"observations {seen!r:.200}: LegalOrdersModule needs the key 'action_mask'")
+            raise TrainingError(
+                f"observations {seen!r:.200}: LegalOrdersModule needs the key 'action_mask'. If they are those of "
+                "several agents, say which network plays them: "
+                ".multi_agent(policies={'one'}, policy_mapping_fn=lambda *_, **__: 'one')"
+            )
         if isinstance(actions, gym.spaces.Discrete):
             self.action_dist_cls = TorchCategorical
         elif isinstance(actions, gym.spaces.MultiDiscrete):

@@ -1,11 +1,10 @@
 """Learned players: their inputs, the network, checkpoints, and the policy that plays a checkpoint.
 
 - `inputs`: states as input arrays (numba; no torch). `token_press`: messages in games with tokens.
-- `network`: the network itself, plain torch; works on every map. `earlier_network`: for checkpoints of format 1.
-- `checkpoint`: weights as safetensors, and a JSON file that describes the games they fit.
-- `player`: `agents.make("rl:PATH")`.
-- `exported`: the same for networks of other trainers (`training.export`); `legal_orders`, `plain_networks`: those
-  networks.
+- `network`: the network itself, plain torch; works on every map.
+- `checkpoint`: a network's folder: weights as safetensors, and a JSON file that describes the games they fit.
+- `player`: `agents.make("rl:PATH")`. `exported`: the same for networks of other trainers (`training.export`);
+  `legal_orders`, `plain_networks`: those networks.
 - `trained/`: the checkpoints that come with the package, by name.
 
 Training (`training`) wraps the same network for RLlib; playing needs torch and safetensors, but not Ray.

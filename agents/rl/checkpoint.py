@@ -1,9 +1,8 @@
-"""Checkpoints of networks: a folder with ``weights.safetensors`` and ``checkpoint.json``.
+"""Networks in folders: ``weights.safetensors`` and ``checkpoint.json``.
 
-The JSON describes the games that the weights fit: the map and the digest of its order vocabulary, the rules, the size
-of the network, the version of the message vocabulary if it sends messages, whether it plays its most probable orders or
-samples, and the origin of the checkpoint (command, seed, git revision).
-Nothing in a checkpoint is executed when it is read.
+The JSON says the network's architecture and size, the games that it fits, whether it plays its most probable orders or
+samples, and the origin (command, seed, git revision). `Checkpoint` is a network of `training`; `agents.rl.exported` has
+those of other trainers. Nothing in a folder is executed when it is read.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,20 +24,19 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from agents.rl import ABOUT, WEIGHTS, folder_of, trained_names
-from agents.rl.earlier_network import EarlierNetwork
-from agents.rl.network import BoardNetwork, Size
+from agents.rl.network import BoardNetwork, ByPowerNetwork, Size
 from agents.rl.token_press import word_rounds
 from agents.runtime.files import no_folder, parse_json, read_file, reason, shown
 from welfare_env.board.board import Board
-from welfare_env.board.loading import load_board
 from welfare_env.errors import WelfareEnvError, did_you_mean
 from welfare_env.game.press import VOCABULARY_VERSION
 from welfare_env.rules import Rules
 
-FORMAT = 2
-NETWORKS: dict[int, type[BoardNetwork]] = {1: EarlierNetwork, FORMAT: BoardNetwork}  # by format
+FORMAT = 3
+NETWORKS: dict[str, type[BoardNetwork]] = {"board": BoardNetwork, "board-by-power": ByPowerNetwork}  # by architecture
 LARGEST_ABOUT = 1 << 20  # bytes
 TALK = "talk."  # prefix of the weights for messages
+Weights = Mapping[str, np.ndarray]
 
 
 class CheckpointError(WelfareEnvError, ValueError):
@@ -57,10 +55,10 @@ class Checkpoint:
         digest: SHA-256 of the weights' file; "" if there is none yet.
         words: version of the message vocabulary; irrelevant if the rules have no tokens.
         greedy: default way to play: the most probable orders and words if true, else sampled ones.
-        format: which network the weights belong to: see `NETWORKS`.
+        architecture: see `NETWORKS`.
     """
 
-    weights: Mapping[str, np.ndarray]
+    weights: Weights
     size: Size
     map_name: str
     rules: Rules
@@ -69,11 +67,7 @@ class Checkpoint:
     digest: str = ""
     words: int = VOCABULARY_VERSION
     greedy: bool = False
-    format: int = FORMAT
-
-    def network(self) -> BoardNetwork:
-        """The network, for its own map."""
-        return self.network_for(load_board(self.map_name), self.rules)
+    architecture: str = "board"
 
     def network_for(self, board: Board, rules: Rules) -> BoardNetwork:
         """The network, for games on `board` with `rules`.
@@ -83,7 +77,7 @@ class Checkpoint:
                 weights do not fit.
         """
         self.check(board, rules)
-        network = NETWORKS[self.format](board, self.size, word_rounds(self.rules))
+        network = NETWORKS[self.architecture](board, self.size, word_rounds(self.rules))
         self._load(network, "")
         return network.eval()
 
@@ -107,13 +101,13 @@ class Checkpoint:
         If only one of the two is for games with tokens, the network's weights for messages are unchanged.
 
         Raises:
-            CheckpointError: as `network_for`; or the network has another size, or the checkpoint an earlier format.
+            CheckpointError: as `network_for`; or the network has another architecture or size.
         """
         self.check(board, rules)
-        if self.format != FORMAT:
+        if self.architecture != "board":
             raise CheckpointError(
-                f"its network has format {self.format}, which can still play but not be trained: "
-                f"train one of format {FORMAT} from the beginning, or imitate this one (--imitate rl:PATH)"
+                f"its network, {self.architecture}, can play but not be trained: train one from the beginning, or "
+                "imitate this one (--imitate rl:PATH)"
             )
         self._load(network, TALK if (network.talk is None) != (word_rounds(self.rules) == 0) else "")
 
@@ -142,11 +136,8 @@ class Checkpoint:
             raise CheckpointError(
                 f"trained in the {self.rules.variant} variant: it cannot play the {rules.variant} one"
             )
-        if self.rules.has_tokens and rules.has_tokens:
-            self._check_words(rules)
-
-    def _check_words(self, rules: Rules) -> None:
-        """Checks that its message vocabulary and message rounds are those of a game with tokens."""
+        if not (self.rules.has_tokens and rules.has_tokens):
+            return
         if self.words != VOCABULARY_VERSION:
             raise CheckpointError(
                 f"speaks version {self.words} of the message vocabulary, this is version {VOCABULARY_VERSION}: "
@@ -168,92 +159,115 @@ def vocabulary(board: Board) -> str:
     return digest.hexdigest()[:16]
 
 
+def of_network(network: BoardNetwork, board: Board, rules: Rules, greedy: bool, **origin: Any) -> Checkpoint:
+    """The checkpoint of a network; `origin` also gets this code's git revision."""
+    weights = {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
+    origin = {**origin, "git": git_revision()}
+    return Checkpoint(weights, network.size, board.name, rules, vocabulary(board), origin, greedy=greedy)
+
+
 def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
-    """Write a checkpoint. Writes of each file are atomic; the JSON comes last.
+    """Write a checkpoint, as `write`."""
+    about = {
+        "architecture": checkpoint.architecture,
+        "size": checkpoint.size.to_dict(),
+        "map": checkpoint.map_name,
+        "vocabulary": checkpoint.vocabulary,
+        "rules": checkpoint.rules.to_dict(),
+        "greedy": checkpoint.greedy,
+        "origin": dict(checkpoint.origin),
+        **({"words": checkpoint.words} if checkpoint.rules.has_tokens else {}),
+    }
+    write(Path(folder), about, checkpoint.weights)
 
-    Raises:
-        CheckpointError: the checkpoint cannot be written. Existing files are unchanged.
-    """
-    weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
-    write(
-        Path(folder),
-        "checkpoint",
-        lambda path: safetensors.save_file(weights, path),
-        lambda digest: _about(checkpoint, digest),
-    )
 
-
-def write(
-    path: Path, what: str, save_weights: Callable[[Path], None], about: Callable[[str], Mapping[str, Any]]
-) -> None:
-    """Write the two files of a network's folder, each atomically; the JSON comes last.
-
-    Args:
-        what: the folder's name in errors.
-        save_weights: writes the weights to a path.
-        about: what the JSON says, given the SHA-256 of the weights' file.
+def write(folder: Path, about: Mapping[str, Any], weights: Weights) -> None:
+    """Write a network's folder. Writes of each file are atomic; the JSON comes last.
 
     Raises:
         CheckpointError: a file cannot be written. Existing files are unchanged.
     """
-    drafts = {name: path / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
+    drafts = {name: folder / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        save_weights(drafts[WEIGHTS])
-        said = about(hashlib.sha256(drafts[WEIGHTS].read_bytes()).hexdigest())
+        folder.mkdir(parents=True, exist_ok=True)
+        content = safetensors.save({name: np.ascontiguousarray(value) for name, value in weights.items()})
+        said = {"format": FORMAT, **about, "weights": hashlib.sha256(content).hexdigest()}
+        drafts[WEIGHTS].write_bytes(content)
         drafts[ABOUT].write_text(json.dumps(said, indent=2) + "\n")
         for name, draft in drafts.items():
-            os.replace(draft, path / name)
+            os.replace(draft, folder / name)
     except (OSError, ValueError, SafetensorError) as error:
-        raise CheckpointError(f"{shown(path)}: the {what} cannot be written: {reason(error)}") from error
+        raise CheckpointError(f"{shown(folder)}: the network cannot be written: {reason(error)}") from error
     finally:
         for draft in drafts.values():
             with contextlib.suppress(OSError, ValueError):
                 draft.unlink()
 
 
-def _about(checkpoint: Checkpoint, digest: str) -> dict[str, Any]:
-    return {
-        "format": checkpoint.format,
-        "map": checkpoint.map_name,
-        "vocabulary": checkpoint.vocabulary,
-        "rules": checkpoint.rules.to_dict(),
-        "size": checkpoint.size.to_dict(),
-        "weights": digest,
-        "greedy": checkpoint.greedy,
-        "origin": dict(checkpoint.origin),
-        **({"words": checkpoint.words} if checkpoint.rules.has_tokens else {}),
-    }
-
-
 def load(folder: str | os.PathLike[str]) -> Checkpoint:
     """Read a checkpoint, given its folder or the name of a checkpoint of the package.
 
     Raises:
-        CheckpointError: the checkpoint is missing, damaged, far too large, or of a later format.
+        CheckpointError: as `read`, or the folder of another trainer's network.
+    """
+    about, weights = read(folder)
+    with damaged_in(folder):
+        if (kind := about["architecture"]) not in NETWORKS:
+            raise CheckpointError(f"{folder}: a network of another trainer ({kind!r:.40}): it can play, no more")
+        rules, size = Rules.from_dict(about["rules"]), Size(**about["size"])
+        words = about["words"] if rules.has_tokens else VOCABULARY_VERSION
+        texts, origin = (about["map"], about["vocabulary"]), about.get("origin", {})
+        if type(words) is not int or not isinstance(greedy := about["greedy"], bool):
+            raise TypeError(f"words={words!r:.40}, greedy={about['greedy']!r:.40}: give a whole number, true or false")
+        if not all(isinstance(text, str) for text in texts) or not isinstance(origin, dict):
+            raise TypeError("map and vocabulary are texts, origin is an object")
+        if sum(values.size for values in weights.values()) < size.layers * size.width**2:  # before allocating as much
+            raise ValueError(f"the weights do not fit a network of {size}")
+        return Checkpoint(weights, size, texts[0], rules, texts[1], origin, about["weights"], words, greedy, kind)
+
+
+def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Weights]:
+    """What a network's folder says, and its weights, given the folder or the name of a checkpoint of the package.
+
+    Raises:
+        CheckpointError: the folder is missing, damaged, far too large, or of another format.
     """
     if not isinstance(folder, str | os.PathLike):
         raise CheckpointError(f"checkpoint {folder!r:.80}: give the path of its folder")
-    name = os.fspath(folder)
-    path = folder_of(name)
+    path = folder_of(os.fspath(folder))
     if wrong := no_folder(path):
         raise CheckpointError(f"{shown(path)}: no checkpoint: it {wrong}")
     if missing := [file for file in (ABOUT, WEIGHTS) if not os.path.exists(path / file)]:
-        raise CheckpointError(f"{shown(path)}: no checkpoint{_hint(path, name)}: {' and '.join(missing)} missing")
+        raise CheckpointError(
+            f"{shown(path)}: no checkpoint{_hint(path, os.fspath(folder))}: {' and '.join(missing)} missing"
+        )
     try:
         about = parse_json(read_file(path / ABOUT, LARGEST_ABOUT))
         content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_cause(error)}") from error
     number = about.get("format") if isinstance(about, dict) else None
-    if type(number) is not int or number not in NETWORKS:
-        raise CheckpointError(f"{path / ABOUT}: format {number!r:.80}")
+    if type(number) is not int or number != FORMAT:
+        raise CheckpointError(f"{path / ABOUT}: format {number!r:.80}; this version reads format {FORMAT}")
     if hashlib.sha256(content).hexdigest() != about.get("weights"):
         raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} describes: it is damaged or was replaced")
+    with damaged_in(path):
+        weights = safetensors.load(content)
+        for name, values in weights.items():
+            if values.dtype != np.float32 or not np.isfinite(values).all():
+                raise ValueError(f"{name!r:.80} holds values that are not finite float32")
+    return about, weights
+
+
+@contextlib.contextmanager
+def damaged_in(folder: str | os.PathLike[str]) -> Any:
+    """Turns the errors of an unexpected content into CheckpointError."""
     try:
-        return _checkpoint(about, safetensors.load(content))
-    except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
-        raise CheckpointError(f"{path}: damaged: {type(error).__name__}: {error!s:.200}") from error
+        yield
+    except CheckpointError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
+        raise CheckpointError(f"{folder}: damaged: {type(error).__name__}: {error!s:.200}") from error
 
 
 def _hint(path: Path, name: str) -> str:
@@ -266,46 +280,6 @@ def _hint(path: Path, name: str) -> str:
 def _cause(error: Exception) -> str:
     named = getattr(error, "filename", None)
     return f"{reason(error)} ({Path(named).name:.80})" if named else str(error)
-
-
-def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkpoint:
-    """A checkpoint from its two files.
-
-    Raises:
-        KeyError, TypeError, ValueError, AttributeError: the files are not as `save` writes them.
-    """
-    rules, size = Rules.from_dict(about["rules"]), Size(**about["size"])
-    words = about["words"] if rules.has_tokens else VOCABULARY_VERSION
-    if not all(type(number) is int and number > 0 for number in (size.width, size.layers)) or type(words) is not int:
-        raise ValueError(f"{size}, words={words!r:.80}: give whole numbers from 1")
-    texts = about["map"], about["vocabulary"]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(about.get("origin", {}), dict):
-        raise TypeError("map and vocabulary are texts, origin is an object")
-    for name, values in weights.items():
-        if values.dtype != np.float32 or not np.isfinite(values).all():
-            raise ValueError(f"{name!r:.80} holds values that are not finite float32")
-    if sum(values.size for values in weights.values()) < size.layers * size.width**2:  # before allocating as much
-        raise ValueError(f"the weights do not fit a network of {size}")
-    return Checkpoint(
-        weights=weights,
-        size=size,
-        map_name=texts[0],
-        rules=rules,
-        vocabulary=texts[1],
-        origin=about.get("origin", {}),
-        digest=about["weights"],
-        words=words,
-        greedy=_is_greedy(about),
-        format=int(about["format"]),
-    )
-
-
-def _is_greedy(about: Mapping[str, Any]) -> bool:
-    """Checkpoints of earlier versions lack the field: they sample, as they did then."""
-    greedy = about.get("greedy", False)
-    if not isinstance(greedy, bool):
-        raise TypeError(f"greedy={greedy!r:.80}: give true or false")
-    return greedy
 
 
 def git_revision() -> str:

@@ -1,14 +1,11 @@
-"""Players that `training.export` wrote, from any trainer's network: ``agents.make("rl:FOLDER")``.
+"""Players that `training.export` wrote, from another trainer's network: ``agents.make("rl:FOLDER")``.
 
-A folder has ``weights.safetensors`` and ``checkpoint.json``: the network's architecture and size, and what it observes:
-the environment, its form, the version of its encoding, and the map or the setting. Nothing in it is executed.
+Their folders (`agents.rl.checkpoint`) also say what the network observes: the environment, its form, the version of its
+encoding, and the map or the setting.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
 import os
 from collections import deque
 from collections.abc import Mapping
@@ -17,16 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import safetensors.torch
 import torch
-from safetensors import SafetensorError
 
 from agents.policy import Described, ScriptedPolicy, generator, is_modal
-from agents.rl import ABOUT, WEIGHTS, checkpoint
-from agents.rl.checkpoint import LARGEST_ABOUT, CheckpointError, vocabulary
+from agents.rl import checkpoint
+from agents.rl.checkpoint import CheckpointError, vocabulary
 from agents.rl.network import one_thread
 from agents.rl.plain_networks import PlainNetwork, architecture, made
-from agents.runtime.files import no_folder, parse_json, read_file, reason, shown
+from agents.rl.player import LearnedPolicy
 from modal_env.envs.rounds import Contest
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import ADJUSTMENTS
@@ -42,7 +37,6 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
     from welfare_env.rules import Rules
 
-PLAYER = 1  # version of the folder's format
 GAMES = ("welfare_env", "modal_env")
 
 
@@ -54,7 +48,6 @@ class Exported:
         game: "welfare_env" or "modal_env". form: "aec" or "parallel".
         setting: of the games that it fits: map, vocabulary and variant, or what programs there are.
         origin: how it was made; for people.
-        digest: of the weights' file; "" before it is saved.
     """
 
     network: PlainNetwork
@@ -62,7 +55,6 @@ class Exported:
     form: str
     setting: Mapping[str, Any]
     origin: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
 
     def check(self, setting: Mapping[str, Any]) -> None:
         """Check that the network fits a game.
@@ -102,10 +94,22 @@ def check_game(folder: str, board: Board, rules: Rules) -> None:
     Raises:
         CheckpointError: it cannot be read, or cannot play there.
     """
-    if about_of(folder) is None:
+    if checkpoint.read(folder)[0].get("architecture") in checkpoint.NETWORKS:
         checkpoint.load(folder).rules_of_play(board, rules)
     else:
         load(folder).check(board_setting(board, rules))
+
+
+def player_of(path: str, greedy: bool | None) -> Any:
+    """The policy that plays the network in a folder.
+
+    Raises:
+        CheckpointError: it cannot be read.
+    """
+    about, _ = checkpoint.read(path)
+    if about.get("architecture") in checkpoint.NETWORKS:
+        return LearnedPolicy(path, greedy)
+    return (ExportedModalPolicy if about.get("game") == "modal_env" else ExportedPolicy)(path, greedy)
 
 
 class ExportedPolicy(ScriptedPolicy):
@@ -207,75 +211,33 @@ class ExportedModalPolicy(Described):
 
 
 def save(folder: str | os.PathLike[str], exported: Exported) -> None:
-    """Write a player. Writes of each file are atomic; the JSON comes last.
-
-    Raises:
-        CheckpointError: it cannot be written. Existing files are unchanged.
-    """
+    """Write a player, as `agents.rl.checkpoint.write`."""
     about = {
-        "player": PLAYER,
+        "architecture": architecture(exported.network),
+        "size": exported.network.shape.to_dict(),
         "game": exported.game,
         "form": exported.form,
         "encoding": ENCODING,
         "setting": dict(exported.setting),
-        "architecture": architecture(exported.network),
-        "size": exported.network.shape.to_dict(),
+        "origin": dict(exported.origin),
     }
-    weights = {name: value.detach().cpu().contiguous() for name, value in exported.network.state_dict().items()}
-    checkpoint.write(
-        Path(folder),
-        "player",
-        lambda path: safetensors.torch.save_file(weights, path),
-        lambda digest: {**about, "weights": digest, "origin": dict(exported.origin)},
-    )
-
-
-def about_of(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What the JSON of a folder says if `save` wrote it; None for anything else, such as our own checkpoints."""
-    path = Path(folder)
-    try:
-        if no_folder(path):
-            return None
-        about = parse_json(read_file(path / ABOUT, LARGEST_ABOUT))
-    except (OSError, ValueError):
-        return None
-    return about if isinstance(about, dict) and "player" in about else None
+    weights = {name: value.detach().cpu().numpy() for name, value in exported.network.state_dict().items()}
+    checkpoint.write(Path(folder), about, weights)
 
 
 def load(folder: str | os.PathLike[str]) -> Exported:
     """Read a player.
 
     Raises:
-        CheckpointError: missing, damaged, of a later format, or of another version of the encoding.
+        CheckpointError: missing, damaged, of another format, or of another version of the encoding.
     """
-    path, about = Path(folder), about_of(folder)
-    if about is None:
-        raise CheckpointError(f"{shown(path)}: no exported player")
-    for name, known in (("player", PLAYER), ("encoding", ENCODING)):
-        if about.get(name) != known:
-            raise CheckpointError(f"{path / ABOUT}: {name} {about.get(name)!r:.40}; this version reads {name} {known}")
-    try:
-        content = read_file(path / WEIGHTS)
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path / WEIGHTS}: {reason(error)}") from error
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != about.get("weights"):
-        raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} describes: it is damaged or was replaced")
-    return _read(str(path), digest, json.dumps(about))
-
-
-@functools.lru_cache(maxsize=8)
-def _read(path: str, digest: str, text: str) -> Exported:
-    """A player from its files; shared by all seats that it plays."""
-    about = parse_json(text)
-    try:
-        weights = safetensors.torch.load(read_file(Path(path) / WEIGHTS))
-        if not all(weight.dtype == torch.float32 and weight.isfinite().all() for weight in weights.values()):
-            raise ValueError("weights that are not finite float32")
-        network = made(about["architecture"], about["size"], weights)
+    about, weights = checkpoint.read(folder)
+    with checkpoint.damaged_in(folder):
+        if about["encoding"] != ENCODING:
+            raise CheckpointError(f"{folder}: encoding {about['encoding']!r:.40}; this version reads {ENCODING}")
         setting, game, form = about["setting"], about["game"], about["form"]
         if game not in GAMES or form not in ("aec", "parallel") or not isinstance(setting, dict):
             raise ValueError(f"game {game!r:.40}, form {form!r:.40}")
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path}: damaged: {type(error).__name__}: {error!s:.200}") from error
-    return Exported(network, game, form, setting, about.get("origin", {}), digest)
+        tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
+        network = made(about["architecture"], about["size"], tensors)
+        return Exported(network, game, form, setting, about.get("origin", {}))

@@ -162,14 +162,10 @@ def _make_learned(path: str, greedy: bool | None = None) -> Policy:
         ValueError: not a checkpoint, or torch is not installed.
     """
     try:
-        from agents.rl.exported import ExportedModalPolicy, ExportedPolicy, about_of
-        from agents.rl.player import LearnedPolicy
+        from agents.rl.exported import player_of
     except ImportError as error:
         raise ValueError(f"{error}: a learned player needs {install_extra('rl')}") from error
-    about = about_of(path)
-    if about is None:
-        return LearnedPolicy(path, greedy)
-    return (ExportedModalPolicy if about.get("game") == "modal_env" else ExportedPolicy)(path, greedy)
+    return player_of(path, greedy)
 
 
 @dataclass(frozen=True)

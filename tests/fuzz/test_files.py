@@ -112,7 +112,7 @@ def test_damaged_checkpoints(given: tuple[bytes, bytes]) -> None:
     Path("checkpoint").mkdir(exist_ok=True)
     for name, content in zip((ABOUT, WEIGHTS), given, strict=True):
         (Path("checkpoint") / name).write_bytes(content)
-    checkpoint.load("checkpoint").network()
+    checkpoint.load("checkpoint").network_for(BOARD, RULES)
 
 
 CONFIG = {"kind": "board", **TrainConfig(map_name="clique:3").to_dict()}

@@ -166,7 +166,7 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("change", "names"),
     [
-        ({"player": 2}, "player 2"),
+        ({"format": 2}, "format 2"),
         ({"encoding": 99}, "encoding 99"),
         ({"architecture": "transformer"}, "transformer"),
         ({"size": {}}, "damaged"),

@@ -104,7 +104,9 @@ def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, s
     for name, weights in zip(names, before, strict=True):
         after = weights_of(algorithm, name)
         assert any((after[key] != value).any() for key, value in weights.items())
+    folder = training.export(algorithm, tmp_path / "player", module=LEARNER)
     algorithm.stop()
+    assert evaluation.self_play(f"rl:{folder}", games=1, map_name="clique:3", rules=Rules(years=1, press=None))
 
 
 def test_rllibs_checkpoint_becomes_a_player(tmp_path, small_ray, monkeypatch):

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import agents
 import training
+from agents.rl import TRAINED
 from agents.rl.checkpoint import CheckpointError
 from agents.runtime.files import parse_json
 from tests.training.small import SMALL, logged, same, stop_after, weights_of
@@ -32,7 +33,6 @@ from training.errors import TrainingError
 from training.modal import ModalConfig
 from welfare_env.board.loading import load_board
 
-EARLIER = Path(__file__).resolve().parents[1] / "data" / "earlier"
 REPORTED = replace(SMALL, held_out_every=1)  # the fixture `finished` is such a training
 
 Finished = Callable[..., Path]
@@ -192,7 +192,7 @@ def test_checkpoints_are_written_again(copied: Path, finished: Finished, damage:
         else:
             shutil.rmtree(copied / name)
         if damage == "exchanged":
-            shutil.copytree(EARLIER / "checkpoint", copied / name)
+            shutil.copytree(TRAINED / "attacker", copied / name)
     training.resume(copied)
     for name in ("checkpoint", "best"):
         assert same(weights_of(copied, name), weights_of(finished(), name))
@@ -236,13 +236,10 @@ def test_a_start_is_needed_to_begin_and_not_to_resume(tmp_path: Path, finished: 
     assert not (tmp_path / "new").exists()
 
 
-# A network of an earlier format.
-
-
-def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> None:
-    start = EARLIER / "checkpoint"
-    with pytest.raises(CheckpointError, match=r"has format 1, which can still play but not be trained.*imitate"):
-        train(replace(SMALL, start=start, out=tmp_path / "run"))
+@pytest.mark.slow
+def test_a_network_of_another_architecture_is_no_beginning(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"board-by-power, can play but not be trained.*imitate"):
+        train(replace(SMALL, map_name="standard", years=1, start="best-response", out=tmp_path / "run"))
 
 
 def test_a_folder_without_a_training_is_not_resumed(tmp_path: Path) -> None:

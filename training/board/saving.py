@@ -114,8 +114,8 @@ class Keeper:
     def _write(self, folder: str, weights: Weights, about: Mapping[str, Any]) -> None:
         play, board = self._play, load_board(self._play.map_name)
         origin = {**about, "seed": play.seed, "git": checkpoint.git_revision(), **self._origin}
-        words = checkpoint.vocabulary(board)
-        player = Checkpoint(weights, play.size, board.name, play.rules, words, origin, greedy=play.lineup.is_fixed)
+        words, greedy = checkpoint.vocabulary(board), play.lineup.is_fixed
+        player = Checkpoint(weights, play.size, board.name, play.rules, words, origin, greedy=greedy)
         checkpoint.save(self._config.folder / folder, player)
 
 

@@ -84,6 +84,10 @@ def test_a_pickle_is_not_executed(folder, tmp_path):
     assert not (tmp_path / "owned").exists()
 
 
+def network_of(given):
+    return given.network_for(welfare_env.load_board(given.map_name), given.rules)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -104,7 +108,7 @@ def test_a_pickle_is_not_executed(folder, tmp_path):
 )
 def test_a_json_that_lies(folder, change, reason):
     with pytest.raises((CheckpointError, welfare_env.RulesError), match=reason):
-        checkpoint.load(altered(folder, **change)).network()
+        network_of(checkpoint.load(altered(folder, **change)))
 
 
 @pytest.mark.parametrize("name", ["checkpoint.json", "weights.safetensors"])

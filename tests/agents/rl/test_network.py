@@ -7,9 +7,8 @@ import pytest
 import torch
 
 import welfare_env
-from agents.rl.earlier_network import EarlierNetwork, ranges
 from agents.rl.inputs import InputEncoder, Inputs
-from agents.rl.network import BoardNetwork, Size, row_statistics
+from agents.rl.network import BoardNetwork, ByPowerNetwork, Size, row_statistics
 
 
 def batch(map_name="standard", variant="welfare", steps=9, games=12):
@@ -32,7 +31,7 @@ def network(board, seed=0, kind=BoardNetwork):
     return made
 
 
-@pytest.mark.parametrize("kind", [BoardNetwork, EarlierNetwork])
+@pytest.mark.parametrize("kind", [BoardNetwork, ByPowerNetwork])
 @pytest.mark.parametrize("map_name", ["standard", "clique:4", "ancmed"])
 @pytest.mark.parametrize("steps", [0, 2, 5, 9])
 def test_judging_an_answer_gives_the_probability_it_was_drawn_with(map_name, steps, kind):
@@ -100,7 +99,7 @@ def test_powers_see_the_same_position_differently():
     assert len(set(net.values(inputs).tolist())) == len(board.powers)
 
 
-@pytest.mark.parametrize("kind", [BoardNetwork, EarlierNetwork])
+@pytest.mark.parametrize("kind", [BoardNetwork, ByPowerNetwork])
 def test_without_the_weights_of_points_it_plays_by_the_position(kind):
     board, reader, inputs = batch("clique:4", steps=9)
     net, blind = network(board, kind=kind), InputEncoder(board, reader.rules, sees_points=False)
@@ -175,9 +174,3 @@ def test_row_statistics_are_those_of_torch():
         wanted = torch.distributions.Categorical(logits=part)
         assert torch.allclose(logp[row_of == row], wanted.logits, atol=1e-5)
         assert torch.allclose(entropy[row], wanted.entropy(), atol=1e-5)
-
-
-def test_ranges():
-    numbers, owner = ranges(np.array([3, 10, 10]), np.array([5, 10, 13]))
-    assert numbers.tolist() == [3, 4, 10, 11, 12]
-    assert owner.tolist() == [0, 0, 2, 2, 2]

@@ -36,7 +36,7 @@ def test_they_are_small_and_say_where_they_come_from(name):
 def test_they_play_as_they_did_when_they_were_made(name, wanted):
     """Most probable and drawn orders in some positions. The digest is that of the first version's network."""
     given = checkpoint.load(name)
-    assert given.format == 1
+    assert given.architecture == "board-by-power"
     env = welfare_env.vector_env(
         6, given.map_name, replace(given.rules, adjudication="package")
     )  # the rulings when it was made
