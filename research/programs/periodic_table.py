@@ -45,6 +45,7 @@ KINDS = {
     "shared": "better for one, worse for the other",
     "ruined": "worse for both",
 }
+GAINS = {"rescued": "both", "settled": "-", "shared": "one", "ruined": "none"}
 COLORS = {"rescued": PALETTE[2], "settled": PALETTE[0], "shared": PALETTE[1], "ruined": PALETTE[5]}
 LAYERS = {
     "1": "layer 1: the 4s lie diagonally",
@@ -178,26 +179,19 @@ def kinds(game: PayoffTable, outcomes: Iterable[str]) -> list[str]:
 
 def text(table: Sequence[Entry]) -> str:
     """The games in which reading programs adds an outcome, as a table."""
-    lines = [
-        "| game | place | upper row; lower row | without reading | with reading | for | with callers | it is |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    lines = ["| game | rows | before | with reading | gain |", "|---|---|---|---|---|"]
     for entry in table:
         for one in entry["with_reading"]:
             shown = {moves: ",".join(pair) for moves, pair in entry["payoffs"].items()}
             grid = f"{shown['CC']} {shown['CD']}; {shown['DC']} {shown['DD']}"
             without = " and ".join(shown[moves] for moves in entry["without_reading"]) or "none"
             name = f" {entry['name']}" if entry["name"] else ""
-            until = "0 < eps" if one["high"] is None else f"0 < eps <= {one['high']}"
             left = one["against_callers"]
-            callers = "falls" if left is None or left[0] == left[1] else f"{_from(left[0])} eps <= {left[1]}"
-            cells = (f"{entry['number']}{name}", entry["place"], grid, without, shown[one["outcome"]], until, callers)
-            lines.append(f"| {' | '.join(cells)} | {', '.join(KINDS[kind] for kind in entry['kinds'])} |")
+            falls = "\\*" if left is None or left[0] == left[1] else ""
+            gain = ", ".join(GAINS[kind] for kind in entry["kinds"])
+            cells = (f"{entry['number']}{name}{falls}", grid, without, shown[one["outcome"]], gain)
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _from(low: str) -> str:
-    return "0 <" if low == "0" else f"{low} <="
 
 
 def picture(table: Sequence[Entry]) -> Figure:

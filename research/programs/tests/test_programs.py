@@ -14,7 +14,7 @@ import pytest
 
 from modal_env import LIBRARY, POST, OneBot, ProgramGame, PrudentBot, SlipBot, basins, play, replies
 from modal_env.best_replies import CALLS, certify, faults
-from research.programs import calls, conjecture, evolution, periodic_table, table_checker
+from research.programs import callers, calls, conjecture, evolution, periodic_table, table_checker
 from research.programs.direct_agents import OUTCOMES, agent_with, code_of, plays
 from research.programs.table_checker import outcome, read, table_faults
 
@@ -174,3 +174,9 @@ class TestEvolution:
         found = {agent.name: agent for agent in evolution.direct_library()[:16]}
         assert all(code_of(LIBRARY[name], 1) == code_of(found[name], 1) for name in evolution.DIRECT)
         assert len({code_of(agent, 1) for agent in found.values()}) == 16
+
+    def test_one_call_breaks_all_pairs_of_game_71(self) -> None:
+        assert callers.count(71, ["CooperateBot"]) == (0, 40_320)
+        assert callers.count(71, ["DefectBot"]) == (34_592, 40_320)
+        first = agent_with(callers.pairs_of(71)[0][0])
+        assert {reply.moves[0] for reply in replies([first], ["CooperateBot"], depth=1)} >= {("C", "C")}
