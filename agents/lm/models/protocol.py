@@ -7,7 +7,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
@@ -87,15 +86,10 @@ class Request:
         """The whole prompt, system and user, as one text."""
         return text_of((*self.system, *self.user))
 
-    @cached_property
-    def schema_text(self) -> str:
-        """The schema as JSON; "null" for none."""
-        return json.dumps(self.schema)
-
     @property
     def max_prompt_tokens(self) -> int:
         """An upper bound on the tokens of the prompt and its schema: no text has more tokens than bytes."""
-        schema = 0 if self.schema is None else len(self.schema_text)
+        schema = 0 if self.schema is None else len(json.dumps(self.schema))
         return len(self.prompt.encode()) + schema + BESIDES
 
 
@@ -188,5 +182,6 @@ class Model(ABC):
 
         Raises:
             ModelError: there is no reply to this request, now (`ModelError.is_passing`) or at all.
-            AccessError, BudgetError, CacheError, ConfigError, StoppedError: the run has to end.
+            AccessError: every other call would fail, too.
+            BudgetError, CacheError, ConfigError, StoppedError: the run has to end for another reason.
         """

@@ -183,15 +183,7 @@ class RemoteModel(Model):
             self._new_client(self._key())  # which looks for credentials
 
     async def acomplete(self, request: Request) -> Reply:
-        """Sends a request and waits for the reply; see `Model.acomplete`.
-
-        Raises:
-            ModelError: there is no reply to this request, now or at all.
-            AccessError: every other call would fail, too; or the first `FIRST_QUESTIONS` all failed.
-            BudgetError: the budget does not allow it.
-            ConfigError: the SDK is not installed, or there is no key.
-            StoppedError: another call that shares `halt` cannot go on; or that call's error.
-        """
+        """Sends a request and waits for the reply; see `Model.acomplete`."""
         return await MODELS.wait(self._call(request))
 
     @abstractmethod

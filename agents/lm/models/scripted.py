@@ -55,13 +55,10 @@ class ScriptedModel(Model):
 
 
 def _one_by_one(replies: Iterable[Line]) -> Callable[[Request], Line]:
-    lines, lock = enumerate(replies), Lock()
-    used = 0
+    lines, lock = iter(replies), Lock()
 
     def answer(request: Request) -> Line:
-        nonlocal used
         with lock:
-            used, line = next(((number + 1, line) for number, line in lines), (used, None))
-        return LMError(f"the script is at its end after {used} replies") if line is None else line
+            return next(lines, LMError("the script is at its end"))
 
     return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +21,6 @@ _OUR_FIELDS = frozenset(
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # no variable has a name like gsk_1a2B3c...
 _OF_A_KEY = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN)\d*(?:_|$)", re.IGNORECASE)  # no other variable is ever sent
-_ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one"
 _HIDDEN = "[key]"
 _KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}")
 _SECRET = "(?:key|token|secret|password|authorization)"
@@ -44,18 +44,15 @@ def checked_url(url: str, name: str = "base_url") -> str:
     Raises:
         ConfigError: it is not an address, or has a password or a query.
     """
-    try:
+    with suppress(ValueError):  # of parts that are invalid; its text would quote them
         parts = urlsplit(url)
-        _ = parts.port  # parsed only now; may be invalid
-    except ValueError:
-        raise ConfigError(f"{name}: {_ADDRESS}") from None  # its text would quote parts of the address
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ConfigError(
-            f"{name} with a user, a password or a query: leave them out, and give the key by key_variable"
-        )
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{name}: {_ADDRESS}")
-    return url.rstrip("/")
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if is_address and "@" not in parts.netloc and not parts.query and not parts.fragment:
+            return url.rstrip("/")
+    raise ConfigError(
+        f"{name}: give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one, "
+        "but without a user, a password or a query; the key comes from the variable key_variable"
+    )
 
 
 def checked_extra(extra: Mapping[str, Any] | str) -> dict[str, Any]:
@@ -104,15 +101,11 @@ def checked_variable(name: str) -> str:
     Raises:
         ConfigError: it is not such a name, or looks like a key itself.
     """
-    if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _LIKE_A_KEY.fullmatch(name):
+    is_name = isinstance(name, str) and _VARIABLE.fullmatch(name) and not _LIKE_A_KEY.fullmatch(name)
+    if not is_name or not _OF_A_KEY.search(name):
         raise ConfigError(
             "key_variable: give the name of the environment variable that holds the key, such as MY_SERVER_KEY "
-            "(letters, digits and _, at most 64), and never the key itself"
-        )
-    if not _OF_A_KEY.search(name):
-        raise ConfigError(
-            "key_variable: give a name with KEY or TOKEN as one of its words, such as MY_SERVER_KEY; other variables "
-            "are never sent to a server"
+            "(letters, digits and _, with KEY or TOKEN as one of its words), and never the key itself"
         )
     return name
 

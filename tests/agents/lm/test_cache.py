@@ -244,7 +244,7 @@ class TestScript:
         assert isinstance(model, Model)
         assert model.complete(REQUEST) == Reply("one", model="scripted/script")
         assert asyncio.run(model.acomplete(REQUEST)).finish == "length"
-        for error, text in ((ModelError, "late"), (LMError, "stop"), (LMError, "at its end after 4 replies")):
+        for error, text in ((ModelError, "late"), (LMError, "stop"), (LMError, "is at its end")):
             with pytest.raises(error, match=text):
                 model.complete(REQUEST)
         assert model.requests == [REQUEST] * 5
