@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models import limits
 from agents.lm.models.budget import Budget
-from agents.lm.models.faults import LOST, MALFORMED, OPTIONAL, PAID_FOR, SCHEMA, Fault, clean, fault_of, shape
+from agents.lm.models.faults import LIMIT, LOST, MALFORMED, OPTIONAL, PAID_FOR, SCHEMA, Fault, clean, fault_of, shape
 from agents.lm.models.limits import MODELS, Halt
 from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE, Finish, Model, Reply, Request, Usage
@@ -241,7 +241,7 @@ class RemoteModel(Model):
                     await self.halt.pause(left * (1.0 + self._random.random() / 10.0), since)
                 async with self.budget.hold(prompt + request.max_tokens, dollars) as hold:
                     self.halt.check(since)
-                    sent = self.sendable(request)
+                    sent, limit = self.sendable(request), "" if LIMIT in self._refused else self.limit_name
                     outcome = await self._outcome(sent)
                     hold.usage = self._used(outcome, request)
                     usage += hold.usage
@@ -250,7 +250,7 @@ class RemoteModel(Model):
                 missing = [name for name in OPTIONAL if getattr(request, name) != getattr(sent, name)]
                 reply = Reply(outcome.text, usage, outcome.finish, outcome.model, len(faults) + 1, tuple(faults))
                 return replace(reply, reasoning=outcome.reasoning, left_out=tuple(missing))
-            if parameter := outcome.refused(sent, self.limit_name):
+            if parameter := outcome.refused(sent, limit):
                 self._refused.add(shape(sent.schema) if parameter == SCHEMA else parameter)
                 which = "schemas of this shape" if parameter == SCHEMA else parameter
                 self._warn(f"the server refuses {which}: left out from now on: {outcome.text}", which)

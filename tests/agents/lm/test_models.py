@@ -442,8 +442,14 @@ def test_the_other_name_of_the_limit(
     refuse: Callable[..., list[dict[str, Any]]], connect: Connect, question: Request
 ) -> None:
     asked = refuse("max_tokens")
-    assert connect("openai").complete(question).left_out == ()
+    model = connect("openai")
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(lambda number: model.complete(replace(question, sample=number)), range(4)))
+    assert [reply.left_out for reply in replies] == [()] * 4
     assert asked[-1]["max_completion_tokens"] == question.max_tokens
+    refuse("max_tokens", "max_completion_tokens")
+    with pytest.raises(ModelError):
+        model.complete(question)
 
 
 def test_a_refused_schema_is_left_out_for_its_shape_only(
