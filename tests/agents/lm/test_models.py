@@ -373,27 +373,33 @@ def test_a_429_pauses_all_calls(connect: Connect, question: Request, stub: InPro
     assert min(began) >= 130.0
 
 
+@pytest.mark.parametrize("others", [0, 100])
 def test_a_429_is_no_failure_while_others_are_answered(
-    connect: Connect, question: Request, stub: InProcess, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    others: int, connect: Connect, question: Request, stub: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Thirty requests a minute, eight players: many are refused more often than there are retries."""
-    times: list[float] = []
-    answer = stub.answer
+    """A question may be refused more often than there are retries."""
+    answer, refused = stub.answer, []
 
-    def limited(path: str, headers: Any, content: bytes) -> Response:
-        while times and times[0] <= clock.time - 60:
-            times.pop(0)
-        if len(times) >= 30:
-            return refusal(path, 429, "slow down")._replace(headers={"retry-after": "2"})
-        times.append(clock.time)
+    def picky(path: str, headers: Any, content: bytes) -> Response:
+        if b"unlucky" in content and len(refused) < 12:
+            refused.append(content)
+            return refusal(path, 429, "slow down")
         return answer(path, headers, content)
 
-    monkeypatch.setattr(stub, "answer", limited)
-    model = connect("openai", max_concurrent=8)
-    with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda number: model.complete(replace(question, sample=number)), range(129)))
-    assert len(replies) == 129
-    assert max(len(reply.faults) for reply in replies) > 0
+    monkeypatch.setattr(stub, "answer", picky)
+    model = connect("openai", retries=3)
+
+    async def main() -> Reply:
+        unlucky = asyncio.create_task(model.acomplete(replace(question, user=(Block("unlucky"),))))
+        for number in range(others):
+            await model.acomplete(replace(question, sample=number))
+        return await unlucky
+
+    if others:
+        assert asyncio.run(main()).faults == ("rate limit",) * 12
+    else:
+        with pytest.raises(ModelError, match="the last of 4 tries"):
+            asyncio.run(main())
 
 
 def test_so_many_at_a_time(question: Request) -> None:
