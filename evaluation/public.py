@@ -23,7 +23,8 @@ from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import RayWorkers, WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
-from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)
+from evaluation.tables import cross_play_tables as _mixes  # noqa: F401 (as above)
+from evaluation.tables import game_tables as _games  # noqa: F401 (as above)
 
 __all__ = [
     "COALITIONS",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
@@ -17,7 +16,7 @@ from evaluation.checks import board_of
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import read_coalitions
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.tables.game_tables import titled
+from evaluation.tables.game_tables import new_table
 
 if TYPE_CHECKING:
     from evaluation.exact import BestResponse
@@ -67,15 +66,12 @@ def exact(
 
 def gain_table(found: Sequence[BestResponse], title: str) -> Table:
     """One row per coalition."""
-    table = titled(title, ABOUT)
-    table.add_column("coalition")
-    for name in ("with the profile", "best response", "gain", "gain a year", "positions"):
-        table.add_column(name, justify="right")
+    columns = ("coalition", ">with the profile", ">best response", ">gain", ">gain a year", ">positions")
+    rows = []
     for each in found:
         values = (f"{value:.6g}" for value in (each.profile_value or 0.0, each.value, each.gain))
-        cells = ("\n".join(each.coalition), *values, f"{each.gain_per_year:.2f}", f"{each.positions:,}")
-        table.add_row(*map(Text, cells))
-    return table
+        rows.append(("\n".join(each.coalition), *values, f"{each.gain_per_year:.2f}", f"{each.positions:,}"))
+    return new_table(title, ABOUT, columns, rows)
 
 
 def _print_best(best: BestResponse) -> None:
@@ -88,9 +84,5 @@ def _print_best(best: BestResponse) -> None:
     if best.orders is None:
         print_text("Its orders depend on random draws: see `evaluation.exact.BestResponse.plan`.")
         return
-    table = titled(f"Best response of {who}")
-    table.add_column("phase")
-    table.add_column("orders")
-    for phase, orders in best.orders:
-        table.add_row(phase, Text(", ".join(orders) or "-"))
-    print_tables(table)
+    rows = ((phase, ", ".join(orders) or "-") for phase, orders in best.orders)
+    print_tables(new_table(f"Best response of {who}", "", ("phase", "orders"), rows))

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from agents.runtime.command_options import with_options
 from agents.runtime.table_options import Json, TableOptions
@@ -27,7 +26,7 @@ from evaluation.report.report_folder import (
     write_figures,
     write_results,
 )
-from evaluation.tables.game_tables import MEANING, titled
+from evaluation.tables.game_tables import MEANING, new_table
 from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_sentence
 from modal_env.console import plain_console
@@ -121,28 +120,23 @@ def _draw(study: Path, out: Path | None, ending: str) -> None:
 
 
 def _list() -> None:
-    table = titled("Experiments", "welfare-env experiment NAME; --profile SPEC replaces the profiles")
-    table.add_column("name")
-    table.add_column("question")
-    table.add_column("conditions", justify="right")
-    for name in shipped_experiments():
-        each = load_experiment(name)
-        table.add_row(Text(name), Text(each.question), str(len(each.conditions)))
-    print_tables(table)
+    found = ((name, load_experiment(name)) for name in shipped_experiments())
+    rows = ((name, each.question, str(len(each.conditions))) for name, each in found)
+    caption = "welfare-env experiment NAME; --profile SPEC replaces the profiles"
+    print_tables(new_table("Experiments", caption, ("name", "question", ">conditions"), rows))
 
 
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
-    table = titled(study["title"], f"{games_sentence(study)} {MEANING}")
     known = known_measures(study)
     plotted = [name for figure in study["figures"] for name in figure["y"] if name in known]
     is_wide = study["leaderboard"]
     shown = known if is_wide else (list(dict.fromkeys(plotted)) or known)[:SHOWN]
-    table.add_column("condition", overflow="fold")
-    for name in shown:
-        table.add_column(SHORT.get(name, NAMES[name]) if is_wide else NAMES[name], justify="right")
+    heads = (SHORT.get(name, NAMES[name]) if is_wide else NAMES[name] for name in shown)
+    rows = []
     for condition in study["conditions"]:
         cells = [value_cell(name, condition["measures"][name]) for name in shown]
         cells = [cell.replace(" [", "\n[").replace(" (", "\n(") for cell in cells] if is_wide else cells
-        table.add_row(Text(full_label(condition)), *map(Text, cells))
-    return table
+        rows.append((full_label(condition), *cells))
+    columns = ("|condition", *(f">{head}" for head in heads))
+    return new_table(study["title"], f"{games_sentence(study)} {MEANING}", columns, rows)

@@ -50,8 +50,7 @@ from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
 from evaluation.tables.game_tables import (
     coalition_tables,
     exploitability_table,
-    policy_table,
-    power_table,
+    paid_table,
     red_team_table,
     self_play_table,
     surplus_table,
@@ -97,9 +96,9 @@ def self_play(
         if as_json:
             print_json([result.to_dict() for result in results])
             return
-        print_tables(self_play_table(results), *(policy_table(result) for result in results if result.is_mixed))
+        print_tables(self_play_table(results), *(paid_table(result, "policy") for result in results if result.is_mixed))
         if len(results) == 1 or not results[0].rules.is_welfare:
-            print_tables(*(power_table(result, len(results) == 1) for result in results))
+            print_tables(*(paid_table(result, "power", len(results) == 1) for result in results))
         if len(results) > 1:
             print_tables(contrast_table(compare_results(results), "Differences from the first"))
         _print_usage([row for result in results for row in _models(result)])

@@ -13,6 +13,7 @@ from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
+from evaluation.tables.game_tables import new_table
 
 if TYPE_CHECKING:
     from evaluation.exact.theorems import DeviationGain
@@ -62,14 +63,10 @@ def theorems(
 def gain_table(title: str, gains: Sequence[DeviationGain]) -> Table:
     """Gains by T and t."""
     longest = max(each.years for each in gains)
-    table = Table(title=title, title_justify="left")
-    table.add_column("T")
-    for t in range(1, longest + 1):
-        table.add_column(f"t={t}", justify="right")
     found = {(each.years, each.t): str(each.gain) for each in gains}
-    for years in range(1, longest + 1):
-        table.add_row(str(years), *(found.get((years, t), "") for t in range(1, longest + 1)))
-    return table
+    lengths = range(1, longest + 1)
+    rows = ((str(years), *(found.get((years, t), "") for t in lengths)) for years in lengths)
+    return new_table(title, "", ("T", *(f">t={t}" for t in lengths)), rows)
 
 
 def verdict(gains: Sequence[DeviationGain]) -> str:

@@ -153,65 +153,39 @@ def program_exploitability(
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets
     chosen = choose_coalitions(setting.names, coalitions, named)
-    played = _Games(environment, setting, spec, attacker, tell)
-    if played.is_exact:
-        baseline, deviating = played.expected((), games), {who: played.expected(who, games) for who in chosen}
+    mixes = {each: _shares(each, setting) for each in dict.fromkeys((spec, attacker))}
+    is_exact = all(mix is not None for mix in mixes.values())
+
+    def seats(who: Coalition) -> dict[str, Spec]:
+        return {player: attacker if player in who else spec for player in setting.names}
+
+    def points(who: Coalition, seeds: Sequence[int]) -> Points:
+        """Player -> [games] payoff a round in games with these seeds, played or computed."""
+        if is_exact:
+            paid = _expected({player: mixes[each] or () for player, each in seats(who).items()}, setting)
+            tell(len(seeds))
+            return {player: (payoff,) * len(seeds) for player, payoff in paid.items()}
+        played = []
+        for each in seeds:
+            played.append(play_programs(environment, seats(who), each))
+            tell(1)
+        return {player: tuple(game[player] for game in played) for player in setting.names}
+
+    def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
+        """The members' gains in these selection games."""
+        seeds = [selection_seed(seed, number) for number in numbers]
+        base = points((), seeds)
+        return [member_gains(base, points(chosen[each], seeds), chosen[each]) for each in candidates]
+
+    is_chosen_by_play = not is_exact and len(chosen) > 1
+    selected = choose(len(chosen), gains, selection_games).best if is_chosen_by_play else 0
+    seeds = [game_seed(seed, number) for number in range(games)]
+    baseline, deviating = points((), seeds), {who: points(who, seeds) for who in chosen}
+    best = chosen[selected]
+    if is_exact:
         best = max(chosen, key=lambda who: member_gains(baseline, deviating[who], who).mean(axis=0).min())
-    else:
-        best = chosen[played.chosen(chosen, selection_games, seed)]
-        seeds = [game_seed(seed, number) for number in range(games)]
-        baseline, deviating = played.points((), seeds), {who: played.points(who, seeds) for who in chosen}
-    deviator_name, is_exact = as_given(reply, attacker), played.is_exact
-    return ProgramExploitabilityResult(name, deviator_name, is_exact, seed, setting, baseline, deviating, best)
-
-
-class _Games:
-    """Payoffs when a coalition deviates from a profile, played or computed.
-
-    Args:
-        profile, attacker: the policy of the coalition's members is `attacker`, of all others `profile`.
-        tell: called with the number of games that were played.
-    """
-
-    def __init__(
-        self, environment: AECEnv, setting: modal_env.Setting, profile: Spec, attacker: Spec, tell: Report
-    ) -> None:
-        self.environment, self.setting, self.profile, self.attacker = environment, setting, profile, attacker
-        self.tell = tell
-        self._mixes = {spec: _shares(spec, setting) for spec in dict.fromkeys((profile, attacker))}
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether payoffs can be computed exactly."""
-        return all(mix is not None for mix in self._mixes.values())
-
-    def expected(self, who: Coalition, games: int) -> Points:
-        """Player -> [games] expected payoff a round, the same in every game."""
-        paid = _expected({player: self._mixes[spec] or () for player, spec in self._seats(who).items()}, self.setting)
-        self.tell(games)
-        return {player: (payoff,) * games for player, payoff in paid.items()}
-
-    def points(self, who: Coalition, seeds: Iterable[int]) -> Points:
-        """Player -> [games] payoff a round in games with these seeds."""
-        points: dict[str, list[float]] = {player: [] for player in self.setting.names}
-        for seed in seeds:
-            for player, payoff in play_programs(self.environment, self._seats(who), seed).items():
-                points[player].append(payoff)
-            self.tell(1)
-        return {player: tuple(payoffs) for player, payoffs in points.items()}
-
-    def chosen(self, coalitions: Sequence[Coalition], games: int, seed: int) -> int:
-        """The index of the coalition that gains most in the selection games."""
-
-        def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
-            seeds = [selection_seed(seed, number) for number in numbers]
-            base = self.points((), seeds)
-            return [member_gains(base, self.points(coalitions[each], seeds), coalitions[each]) for each in candidates]
-
-        return choose(len(coalitions), gains, games).best if len(coalitions) > 1 else 0
-
-    def _seats(self, who: Coalition) -> dict[str, Spec]:
-        return {player: self.attacker if player in who else self.profile for player in self.setting.names}
+    facts = name, as_given(reply, attacker), is_exact, seed, setting
+    return ProgramExploitabilityResult(*facts, baseline, deviating, best)
 
 
 def _without_intervals(gain: CoalitionGain) -> CoalitionGain:

@@ -1,26 +1,24 @@
-"""The report of an experiment: a self-contained HTML page with figures, numbers and replays."""
+"""The report of an experiment: a self-contained HTML page with figures, numbers and replays (template: report.html).
+
+All text from outside (titles, specs, paths) is escaped; the page has no scripts.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from pathlib import Path
 from typing import Any
 
 import welfare_env
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.measures.lm_usage import answering, share_of_schema, share_repaired
 from evaluation.report.figures import MADE_UP, as_svg, figures_of, full_label
-from evaluation.report.markup import framed, html_table, paragraph, scrolling, whole_page
 from evaluation.tables.game_tables import BRACKETS
 from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 
-MADE = (
-    f"welfare-env {welfare_env.__version__}; the same command gives the same numbers. Intervals are 95% (see the page "
-    '"Measures" of the documentation). results.json has the full results, such as the gain of every attack.'
-)
 ANSWERED = ["condition", "measure", "answered by", "requests", "failed", "match the schema", "repaired"]
 ABOUT = (
     "Model names reported by the servers, with the number of replies; share of replies that match the schema that was "
@@ -29,11 +27,6 @@ ABOUT = (
 )
 EXACT = ("exact_gain",)
 OF_MODELS = ("kept_promises", "tokens_per_game", "dollars_per_game")
-LIKE_FOR_LIKE = "Our games use the rules and measures of the authors' program"
-UNLIKE = (
-    "Our games use the paper's rules; the authors' program also scores points after retreats, executes builds and "
-    "disbands together, and counts conflicts and proficiency differently"
-)
 
 
 def report_page(study: Mapping[str, Any], command: str = "") -> str:
@@ -46,24 +39,46 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
     Raises:
         EvaluationError: the experiment has figures, and matplotlib is not installed.
     """
-    answered = answer_rows(study)
-    parts = [
-        f"<h1>{escape(study['title'])}</h1>",
-        paragraph(study["question"]) if study["question"] else "",
-        paragraph(f"{rules_sentence(study)} {games_sentence(study)}", note=True),
-        *map(paragraph, caveats(study)),
-        *_figures(study),
-        "<h2>Numbers</h2>",
-        html_table(*table_cells(study), f"Means {BRACKETS}."),
-        "<h3>Language models</h3>" + html_table(ANSWERED, answered, ABOUT) if answered else "",
-        _published(study),
-        _replays(study),
-        "<h2>Method</h2>",
-        f"<pre>{escape(command)}</pre>" if command else "",
-        paragraph(" ".join([rules_sentence(study), games_sentence(study), *option_sentences(study)])),
-        paragraph(MADE, note=True),
-    ]
-    return whole_page(study["title"], parts)
+    from jinja2 import Environment, FileSystemLoader
+
+    pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+    pages.filters |= {"kinds": _kinds, "cell": _cell}
+    count = study["games"]
+    shown = "95% intervals" if count >= FEWEST_GAMES else "their range"
+    replays = [(full_label(each), each["replays"]) for each in study["conditions"] if each.get("replays")]
+    return pages.get_template("report.html").render(
+        study=study,
+        command=command,
+        version=welfare_env.__version__,
+        rules=rules_sentence(study),
+        games=games_sentence(study),
+        options=list(option_sentences(study)),
+        caveats=list(caveats(study)),
+        figures=[(title, as_svg(figure, title)) for title, figure in figures_of(study)],
+        measured=f"Means over {count} games, with {shown}" if count > 1 else "One game per condition",
+        numbers=table_cells(study),
+        brackets=BRACKETS,
+        answered=answer_rows(study),
+        answers=ANSWERED,
+        about=ABOUT,
+        replays=replays,
+    )
+
+
+def _kinds(rows: Sequence[Sequence[str]]) -> list[Any]:
+    """For each column, its class: text is aligned left and may break, numbers are aligned right."""
+    from markupsafe import Markup
+
+    columns = zip(*rows, strict=True)
+    return [Markup(" class=words") if any(cell[:1].isalpha() for cell in column) else "" for column in columns]
+
+
+def _cell(cell: str, kind: str) -> Any:
+    """A cell with its interval below its value; specs may break after punctuation."""
+    from markupsafe import Markup, escape
+
+    inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\]|\(.*\))$", r"\1<small>\2</small>", str(escape(cell)))
+    return Markup(re.sub(r"(?<=[,:=/])(?=\S)", "<wbr>", inside) if kind else inside)  # noqa: S704 (escaped)
 
 
 def caveats(study: Mapping[str, Any]) -> Iterator[str]:
@@ -150,39 +165,3 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table with escaped cells."""
     lines = [" | ".join(re.sub(r"([\\`*_<>|#~&$\[\]])", r"\\\1", cell) for cell in cells) for cells in (head, *rows)]
     return "".join(f"| {line} |\n" for line in (lines[0], " | ".join(["---"] * len(head)), *lines[1:]))
-
-
-def _figures(study: Mapping[str, Any]) -> Iterator[str]:
-    count = study["games"]
-    shown = "95% intervals" if count >= FEWEST_GAMES else "their range"
-    measured = f"Means over {count} games, with {shown}" if count > 1 else "One game per condition"
-    for title, figure in figures_of(study):
-        yield framed(as_svg(figure, title), title, f"{title}. {measured}.")
-
-
-def _published(study: Mapping[str, Any]) -> str:
-    if not any(figure["published"] for figure in study["figures"]):
-        return ""
-    return paragraph(
-        "Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
-        "arXiv 2310.08901: ten years, three message rounds (except in the figure on message rounds), models of 2023. "
-        f"{LIKE_FOR_LIKE if study['paper_code'] else UNLIKE} (see the page on differences from other programs in "
-        "the documentation). The exploitability figure has one mark per coalition.",
-        note=True,
-    )
-
-
-def _replays(study: Mapping[str, Any]) -> str:
-    """Links to replays of typical games."""
-    rows = []
-    for condition in study["conditions"]:
-        links = "<br>".join(
-            f'<a href="{escape(path, quote=True)}">{escape(what)}</a>' for what, path in condition.get("replays", ())
-        )
-        if links:
-            rows.append(f"<tr><th scope=row>{escape(full_label(condition))}</th><td class=words>{links}</td></tr>")
-    if not rows:
-        return ""
-    which = "For self-play, the game with welfare nearest to the mean; for attacks, a typical game of the best attack."
-    table = scrolling(f"<table><tbody>{''.join(rows)}</tbody></table>", "Replays")
-    return f"<h2>Replays of typical games</h2>{paragraph(which, note=True)}{table}"

@@ -147,7 +147,7 @@ def check_writable(folder: Path) -> None:
     Raises:
         EvaluationError: the folder cannot be created or written, or matplotlib is missing.
     """
-    if find_spec("matplotlib") is None:
+    if not (find_spec("matplotlib") and find_spec("jinja2")):
         raise EvaluationError(f"reports have figures, which need {install_extra('plot')}")
     try:
         (folder / REPLAYS).mkdir(parents=True, exist_ok=True)

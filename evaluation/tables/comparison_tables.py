@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.table import Table
-from rich.text import Text
 
 from agents.runtime.results import tables_of
 from evaluation.contrasts.paired import Comparison, Contrast, fewest_alike
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.tables.game_tables import below, cell, titled
+from evaluation.tables.game_tables import below, cell, new_table
 from evaluation.tables.measure_names import full_name
 from evaluation.tables.rules_text import rules_text
 
@@ -32,14 +31,11 @@ def contrast_table(comparison: Comparison, title: str = "") -> Table:
     shared = comparison.shared
     map_name = f"{shared['map']} map, " if "map" in shared else ""
     default = f"Differences: {map_name}{rules_text(shared, comparison.varied)}"
-    table = titled(title or default, below(caption(comparison), comparison.notes))
-    for name in head:
-        is_text = name in WORDS
-        table.add_column(name, justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis")
+    columns = [f"{'|' if name in WORDS else '>'}{name}" for name in head]
+    table = new_table(title or default, below(caption(comparison), comparison.notes), columns, rows)
     for number, row in enumerate(rows):
         if number and row[0] and head[0] == "measure":
-            table.add_section()
-        table.add_row(*map(Text, row))
+            table.rows[number - 1].end_section = True
     return table
 
 

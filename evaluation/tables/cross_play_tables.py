@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from evaluation.experiments.cross_play import CrossPlayResult
+from agents.runtime.results import tables_of
+from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
 from evaluation.measures.intervals import Estimate
-from evaluation.tables.game_tables import MEANING, add_row, below, cell, press, titled
+from evaluation.tables.game_tables import MEANING, below, cell, estimate_table, new_table, press
 from evaluation.tables.measure_names import listed
 
 LONG_TABLE = 3  # with more policies, gains of invaders get a row each, to fit the terminal
@@ -24,75 +25,64 @@ def cross_play_tables(result: CrossPlayResult) -> list[Table]:
 def mix_table(result: CrossPlayResult) -> Table:
     """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
     heads = (f">{policy}" for policy in (*result.policies, "root Nash welfare"))
-    table = titled("Mixes", f"points of a policy's seats: {MEANING}", ("|seats", *heads))
+    rows = []
     for counts, mix in result.mixes.items():
         paid = [cell(mix.payoffs[policy]) if policy in mix.payoffs else "" for policy in result.policies]
-        add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare))
-    return table
+        rows.append((" ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare)))
+    return new_table("Mixes", f"points of a policy's seats: {MEANING}", ("|seats", *heads), rows)
 
 
 def player_table(result: CrossPlayResult) -> Table:
     """One row per policy: in self-play, and among others."""
     rules = result.rules
-    meaning = f"{MEANING}; among others: mean over mixes with others, equally weighted"
-    table = titled(
+    return new_table(
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press(rules)}, games "
         f"per mix: {result.games}, mixes: {len(result.mixes)}",
-        below(meaning, result.notes),
+        below(f"{MEANING}; among others: mean over mixes with others, equally weighted", result.notes),
         ("|policy", ">root Nash welfare alone", ">points among others"),
+        (
+            (policy, cell(result.self_play_welfare[policy]), cell(result.mixed_payoffs[policy]))
+            for policy in result.policies
+        ),
     )
-    for policy in result.policies:
-        add_row(table, policy, cell(result.self_play_welfare[policy]), cell(result.mixed_payoffs[policy]))
-    return table
 
 
 def invasion_table(result: CrossPlayResult) -> Table:
     """Gains of single mutants: one row per pair of resident and mutant, or for few policies, a column per mutant."""
-    is_wide = len(result.policies) <= LONG_TABLE
-    columns = [f">one {policy}" for policy in result.policies] if is_wide else ["|mutant", ">gain"]
-    table = titled(
+    names, gains = result.policies, result.invasion
+    is_wide = len(names) <= LONG_TABLE
+    columns = [f">one {policy}" for policy in names] if is_wide else ["|mutant", ">gain"]
+    wide = ([one, *(cell(gains[one, each]) if (one, each) in gains else "" for each in names)] for one in names)
+    return new_table(
         "Gain of one mutant among residents",
         f"over a resident among residents [95% interval over {samples_text(result)}, not corrected for multiple "
         "comparisons: one in twenty misses the true value]",
         ("|residents", *columns),
+        wide if is_wide else ([*pair, cell(gain)] for pair, gain in gains.items()),
     )
-    if is_wide:
-        for resident in result.policies:
-            found = [result.invasion.get((resident, mutant)) for mutant in result.policies]
-            add_row(table, resident, *("" if gain is None else cell(gain) for gain in found))
-        return table
-    for (resident, mutant), gain in result.invasion.items():
-        add_row(table, resident, mutant, cell(gain))
-    return table
 
 
 def equilibrium_table(result: CrossPlayResult) -> Table:
     """One row per symmetric equilibrium: its shares, and the gain of the best policy outside the mix."""
-    table = titled(
+    fitted = ["fitted: depends on payoffs of mixes that were not played"] * bool(result.empirical_game.fitted.any())
+    rows = []
+    for each in result.equilibria:
+        stable = "fitted" if each.is_stable is None else "yes" if each.is_stable else "no"
+        best = _next_best(each.mix, each.gains)
+        rival = ("-", "-") if best is None else (best, cell(each.gains[best]))
+        held = "-" if math.isnan(each.held) else f"{each.held:.0%}"
+        rows.append((written_shares(each.shares), f"{each.payoff:.2f}", *rival, stable, held))
+    return new_table(
         "Symmetric Nash equilibria of the empirical game",
         below(
             "its gain: gain of a player who deviates to the best policy outside the mix; if the "
             "interval reaches above 0, more games may refute the equilibrium. Intervals of shares, and the fraction of "
             f"resampled games with the equilibrium: {samples_text(result)} drawn with replacement",
-            [
-                *ties(result),
-                *(
-                    ["fitted: depends on payoffs of mixes that were not played"]
-                    if result.empirical_game.fitted.any()
-                    else []
-                ),
-            ],
+            [*ties(result), *fitted],
         ),
         ("mix", ">points", "next best", ">its gain", "stable", ">in resampled games"),
+        rows,
     )
-    for equilibrium in result.equilibria:
-        stable = "fitted" if equilibrium.is_stable is None else "yes" if equilibrium.is_stable else "no"
-        best = _next_best(equilibrium.mix, equilibrium.gains)
-        rival = ("-", "-") if best is None else (best, cell(equilibrium.gains[best]))
-        held = "-" if math.isnan(equilibrium.held) else f"{equilibrium.held:.0%}"
-        paid = f"{equilibrium.payoff:.2f}"
-        add_row(table, written_shares(equilibrium.shares), paid, *rival, stable, held)
-    return table
 
 
 def samples_text(result: CrossPlayResult) -> str:
@@ -112,17 +102,27 @@ def ties(result: CrossPlayResult) -> list[str]:
 def scenario_table(result: CrossPlayResult) -> Table:
     """One row per scenario: a policy in some seats, a held-out player in the others."""
     columns = ("|background", "|focal policy", ">seats", ">focal per-capita return", ">background's")
-    table = titled("Scenarios", f"points per seat: {MEANING}", columns)
+    rows = []
     for each in result.scenarios:
-        seats = str(each.games.counts[each.focal])
-        add_row(
-            table,
-            each.background,
-            each.focal,
-            seats,
-            *(cell(each.games.payoffs[name]) for name in (each.focal, each.background)),
-        )
-    return table
+        paid = (cell(each.games.payoffs[name]) for name in (each.focal, each.background))
+        rows.append((each.background, each.focal, str(each.games.counts[each.focal]), *paid))
+    return new_table("Scenarios", f"points per seat: {MEANING}", columns, rows)
+
+
+@tables_of.register
+def _(result: CrossPlayResult) -> list[Table]:
+    return [player_table(result), equilibrium_table(result)]
+
+
+@tables_of.register
+def _(mix: MixedGames) -> list[Table]:
+    caption = f"games: {len(mix.measures)}, root Nash welfare {cell(mix.root_nash_welfare)}"
+    return [estimate_table(f"Points of a seat: {mix.profile}", "policy", mix.payoffs, caption)]
+
+
+@tables_of.register
+def _(scenario: Scenario) -> list[Table]:
+    return list(tables_of(scenario.games))
 
 
 def written_shares(shares: Mapping[str, Estimate]) -> str:

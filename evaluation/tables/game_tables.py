@@ -1,4 +1,4 @@
-"""Terminal tables of results.
+"""Terminal tables of results; those that represent a result when it is printed are registered (`tables_of`).
 
 All cells are rich `Text`, since names (such as the path of a map) may contain brackets, which rich reads as markup.
 """
@@ -11,11 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from agents.runtime.results import tables_of
+from evaluation.experiment_files.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.costs import MEASURES, Costs
 from evaluation.measures.gains import CoalitionGain, Surplus
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
+from evaluation.measures.metrics import GameMeasures
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 from welfare_env import Rules
@@ -40,43 +45,31 @@ def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
     first = results[0]
     main = "root Nash welfare" if first.rules.is_welfare else "best score"
     columns = ("|policy", f">{main}", ">proficiency", ">stolen SCs a year", ">conflicts a phase")
-    table = _table("Self-play", results, len(first.measures), columns, "")
+    rows = []
     for result in results:
         paid = cell(result.root_nash_welfare if result.rules.is_welfare else result.best_score, 3)
         others = (result.proficiency, result.stolen_centers, result.conflicts)
-        add_row(table, result.policy, paid, *(cell(estimate, 2) for estimate in others))
-    return table
+        rows.append((result.policy, paid, *map(cell, others)))
+    return _played("Self-play", results, len(first.measures), columns, rows)
 
 
-def power_table(result: SelfPlayResult, is_only: bool = True) -> Table:
-    """One row per power: welfare points a year, or the score in the standard game.
+def paid_table(result: SelfPlayResult, who: str, is_only: bool = True) -> Table:
+    """Welfare points a year, or the score in the standard game: one row per "power", or per "policy" (its seats' mean).
 
     Args:
         is_only: whether this is the only such table, so that its title need not name the policy.
     """
-    return _paid(
-        "Per power" if is_only else f"Per power: {result.policy}",
-        "power",
-        result,
-        result.welfare_per_year,
-        result.scores,
-    )
-
-
-def policy_table(result: SelfPlayResult) -> Table:
-    """One row per policy of a mixed profile: the mean of its seats."""
-    title = f"Per policy: mean of its seats in {result.policy}"
-    return _paid(title, "policy", result, result.welfare_by_policy, result.scores_by_policy)
-
-
-def _paid(
-    title: str, who: str, result: SelfPlayResult, welfare: Mapping[str, Estimate], scores: Mapping[str, Estimate]
-) -> Table:
     points = result.rules.is_welfare
-    table = titled(title, "", (f"|{who}", ">points a year" if points else f">score ({result.rules.scoring})"))
-    for name, estimate in (welfare if points else scores).items():
-        add_row(table, name, cell(estimate))
-    return table
+    name = ("welfare_by_policy" if points else "scores_by_policy") if who == "policy" else ""
+    found = getattr(result, name or ("welfare_per_year" if points else "scores"))
+    title = f"Per policy: mean of its seats in {result.policy}" if who == "policy" else "Per power"
+    title += f": {result.policy}" * (who == "power" and not is_only)
+    return estimate_table(title, who, found, "", "points a year" if points else f"score ({result.rules.scoring})")
+
+
+@tables_of.register
+def _(result: SelfPlayResult) -> list[Table]:
+    return [self_play_table([result]), paid_table(result, "policy" if result.is_mixed else "power")]
 
 
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
@@ -85,12 +78,11 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     several = len(results) > 1 or len(first.attacks) > 1
     columns = ("|profile", "coalitions", *["|deviator"] * several, ">exploitability, points a year", "by")
     meaning = CHOSEN if any(result.screened for result in results) else ONLY
-    table = _table("Exploitability", results, len(first.baseline), columns, meaning)
+    rows = []
     for result, name in zip(results, names, strict=True):
-        deviator = (result.deviator,) if several else ()
         by = " + ".join(result.best) if result.best_gain.gain.value > 0 else "nobody"
-        add_row(table, result.profile, name, *deviator, cell(result.value), by)
-    return table
+        rows.append((result.profile, name, *[result.deviator] * several, cell(result.value), by))
+    return _played("Exploitability", results, len(first.baseline), columns, rows, meaning)
 
 
 def coalition_tables(result: ExploitabilityResult) -> list[Table]:
@@ -106,28 +98,46 @@ def _coalition_table(result: ExploitabilityResult, deviator: str) -> Table:
     has_teams = any(len(gain.members) > 1 for gain in gains)
     teams = [">each member", ">together"] * has_teams
     columns = ("coalition", ">gain, points a year", *teams, ">others' root Nash welfare")
-    table = titled(f"Deviator {deviator}", others if left > 0 else "", columns)
+    rows = []
     for gain in gains:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
-        others = cell(result.others_welfare((deviator, gain.coalition)))
-        own = (members, cell(gain.total)) if len(gain.members) > 1 else ("", "") if has_teams else ()
-        add_row(table, "\n".join(gain.coalition), cell(gain.gain), *own, others)
-    return table
+        own = (members, cell(gain.total)) if len(gain.members) > 1 else ("", "")
+        others_welfare = cell(result.others_welfare((deviator, gain.coalition)))
+        rows.append(("\n".join(gain.coalition), cell(gain.gain), *(own if has_teams else ()), others_welfare))
+    return new_table(f"Deviator {deviator}", others if left > 0 else "", columns, rows)
+
+
+@tables_of.register
+def _(result: ExploitabilityResult) -> list[Table]:
+    count = len(result.deviating)
+    surpluses = [surplus_table(result.surpluses)] if result.surpluses else []
+    first = exploitability_table([result], [f"{count} coalition{'s' * (count > 1)}"])
+    return [first, *coalition_tables(result), *surpluses]
 
 
 def surplus_table(surpluses: Sequence[Surplus]) -> Table:
     """One row per coalition: what its members gain together beyond what each gains alone, and what the others lose."""
-    table = titled(
+    return new_table(
         "Together and alone",
         "points a year with 95% intervals, means over the members. surplus: gain minus the same powers' gains alone "
         "with the same policy; beyond best: gain minus their largest gains alone with any policy tried (at least 0). "
         "loss: of another power. collusion: surplus and beyond best are above 0, and the others lose",
         ("coalition", "|deviator", ">gain", ">surplus", ">beyond best", ">loss", "shown"),
+        (
+            (
+                "\n".join(each.coalition),
+                each.deviator,
+                *map(cell, (each.gain, each.surplus, each.beyond_best, each.loss)),
+                each.verdict,
+            )
+            for each in surpluses
+        ),
     )
-    for each in surpluses:
-        estimates = map(cell, (each.gain, each.surplus, each.beyond_best, each.loss))
-        add_row(table, "\n".join(each.coalition), each.deviator, *estimates, each.verdict)
-    return table
+
+
+@tables_of.register
+def _(found: Surplus) -> list[Table]:
+    return [surplus_table([found])]
 
 
 def red_team_table(result: RedTeamResult) -> Table:
@@ -136,18 +146,25 @@ def red_team_table(result: RedTeamResult) -> Table:
     shown = [result.best, *by_kind.values()]
     contenders = [("contender", each) for each in played.gains if each not in shown]
     kinds = [kind for _, kind in by_kind]
-    table = titled(
+    best = [(str(size), kind, each) for (size, kind), each in sorted(by_kind.items())]
+    last = [(str(len(each.coalition)), kind, each) for kind, each in [("all", result.best), *contenders]]
+    table = new_table(
         f"Red team: {played.profile}, {result.budget}: {_settings(played, len(played.baseline))}",
         below(_attacks_caption(result, bool(contenders), "pact" in kinds), played.notes),
         (">powers", "kind", "|best attack", "coalition", ">together", ">gain"),
+        (
+            (size, kind, each.deviator, "\n".join(each.coalition), _total(each), cell(each.gain))
+            for size, kind, each in (*best, *last)
+        ),
     )
-    for (size, kind), best in sorted(by_kind.items()):
-        add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), _total(best), cell(best.gain))
-    table.add_section()
-    for kind, each in [("all", result.best), *contenders]:
-        who = "\n".join(each.coalition)
-        add_row(table, str(len(each.coalition)), kind, each.deviator, who, _total(each), cell(each.gain))
+    table.rows[len(best) - 1].end_section = True
     return table
+
+
+@tables_of.register
+def _(result: RedTeamResult) -> list[Table]:
+    found = result.found
+    return [exploitability_table([found], [f"best of {len(found.screened)} attacks"]), red_team_table(result)]
 
 
 def _attacks_caption(result: RedTeamResult, has_contenders: bool, has_pacts: bool) -> str:
@@ -183,7 +200,7 @@ def stored_table(
     unknown = not all(game.specification["seed"] in numbers for games in groups.values() for game in games)
     own = "; game -: the seed is the game's own; the value of --seed is unknown" * unknown
     columns = ("players", "played", ">games", "last stored", ">seed", ">game", "key")
-    table = titled("Stored games", f"{changed * is_changed}times in UTC{own}", columns)
+    rows = []
     for condition, games in groups.items():
         shown = sorted(games, key=lambda game: numbers.get(game.specification["seed"], (math.inf, 0)))[:SHOWN_GAMES]
         more = [f"{len(games) - len(shown)} more"] if len(games) > len(shown) else []
@@ -193,21 +210,22 @@ def stored_table(
         keys = "\n".join([game.key[:SHOWN_KEY] for game in shown])
         last = day(max(game.created for game in games)).replace("T", "\n").removesuffix("Z")
         rules = condition.rules if condition.is_current else f"{condition.rules}, another version"
-        add_row(table, condition.players, rules, str(len(games)), last, seeds, places, keys)
-    return table
+        rows.append((condition.players, rules, str(len(games)), last, seeds, places, keys))
+    return new_table("Stored games", f"{changed * is_changed}times in UTC{own}", columns, rows)
 
 
-def _table(
+def _played(
     what: str,
     results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult],
     games: int,
     columns: Sequence[str],
-    remark: str,
+    rows: Iterable[Sequence[str]],
+    remark: str = "",
 ) -> Table:
-    """An empty table with the settings in its title and an explanation of the numbers in its caption."""
+    """A table with the settings in its title and an explanation of the numbers in its caption."""
     notes = dict.fromkeys(note for result in results for note in result.notes)
     title = f"{what}: {_settings(results[0], games)}"
-    return titled(title, below(f"{MEANING}{remark}", notes), columns)
+    return new_table(title, below(f"{MEANING}{remark}", notes), columns, rows)
 
 
 def _settings(result: SelfPlayResult | ExploitabilityResult, games: int) -> str:
@@ -227,8 +245,8 @@ def below(caption: str, notes: Iterable[str]) -> str:
     return "\n".join([caption, *notes])
 
 
-def titled(title: str, caption: str = "", columns: Sequence[str] = ()) -> Table:
-    """An empty table with a title and a caption.
+def new_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of plain texts (no markup).
 
     Args:
         columns: heads; ">gain" for numbers (aligned right), "|policy" for texts that may break within a word.
@@ -246,9 +264,60 @@ def titled(title: str, caption: str = "", columns: Sequence[str] = ()) -> Table:
             justify="right" if is_number else "left",
             overflow="fold" if is_folded else "ellipsis",
         )
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 
-def add_row(table: Table, *cells: str) -> None:
-    """Add a row of plain texts (no markup)."""
-    table.add_row(*map(Text, cells))
+def estimate_table(
+    title: str, what: str, values: Mapping[str, Estimate], caption: str = "", head: str = "value"
+) -> Table:
+    """One row per name, with its estimate."""
+    return new_table(title, caption, (f"|{what}", f">{head}"), ((name, cell(each)) for name, each in values.items()))
+
+
+@tables_of.register
+def _(result: ProgramExploitabilityResult) -> list[Table]:
+    title = f"{result.deviator} against {result.profile}: gain in payoff a round"
+    gains = {" + ".join(gain.coalition): gain.gain for gain in result.gains}
+    return [estimate_table(title, "coalition", gains, "exact" if result.exact else f"games: {result.value.n}")]
+
+
+@tables_of.register
+def _(found: Costs) -> list[Table]:
+    return [estimate_table("A coalition and the others", "measure", {name: getattr(found, name) for name in MEASURES})]
+
+
+@tables_of.register
+def _(result: ConditionResult) -> list[Table]:
+    return [estimate_table(result.condition.played, "measure", result.measures)]
+
+
+@tables_of.register
+def _(result: ExperimentResult) -> list[Table]:
+    chosen = result.experiment
+    names = list(result.conditions[0].measures)[:3]
+    columns = [f"|{name}" for name in ("profile", "coalitions", *chosen.sweep)]
+    columns += [f">{name.replace('_', ' ')}" for name in names]
+    rows = []
+    for each in result.conditions:
+        swept = (str(each.condition.swept[name]) for name in chosen.sweep)
+        values = (cell(each.measures[name]) for name in names)
+        rows.append((each.condition.profile, each.condition.coalitions, *swept, *values))
+    title = f"{chosen.title}: {chosen.games} games per condition, seed {result.seed}"
+    return [new_table(title, "", columns, rows)]
+
+
+@tables_of.register
+def _(game: GameMeasures) -> list[Table]:
+    summary = (
+        f"root Nash welfare {game.root_nash_welfare:.3f}, proficiency {game.proficiency.score:.2f}, "
+        f"stolen centers {game.stolen_centers.count}, conflicts {game.conflicts.count}"
+    )
+    columns = ("power", ">welfare", ">a year", ">score", ">centers", ">units")
+    rows = []
+    for power, score in game.scores.items():
+        welfare = f"{game.welfare[power]:g}", f"{game.welfare_per_year[power]:.2f}"
+        rows.append((power, *welfare, f"{score:.2f}", str(game.centers[power]), str(game.units[power])))
+    title = f"A game of {game.years_played} years on the {game.facts.map_name} map"
+    return [new_table(title, summary, columns, rows)]

@@ -16,7 +16,7 @@ from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import MessageAnalysis, analyze_messages
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
-from evaluation.tables.game_tables import BRACKETS, MEANING, add_row, cell, titled
+from evaluation.tables.game_tables import BRACKETS, MEANING, cell, new_table
 from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
 
 CAPTION = (
@@ -110,37 +110,36 @@ def _(talk: ConditionMessages) -> list[Table]:
     return list(talk_tables([talk]))
 
 
-def _messages_table(rows: Sequence[ConditionMessages]) -> Table:
-    numbers = (">games", ">messages per game", ">public share")
-    table = titled("Messages", CAPTION, ("players and rules", *numbers))
-    for row in rows:
-        games = list(row.games.values())
-        values = (
-            cell(mean_estimate([float(game.messages) for game in games], 0), 1),
-            cell(share_estimate([game.public for game in games], [game.messages for game in games], 0)),
-        )
-        add_row(table, row.title, str(len(games)), *values)
-    return table
+def _messages_table(talks: Sequence[ConditionMessages]) -> Table:
+    rows = []
+    for talk in talks:
+        games = list(talk.games.values())
+        sent = cell(mean_estimate([float(game.messages) for game in games], 0), 1)
+        public = cell(share_estimate([game.public for game in games], [game.messages for game in games], 0))
+        rows.append((talk.title, str(len(games)), sent, public))
+    return new_table("Messages", CAPTION, ("players and rules", ">games", ">messages per game", ">public share"), rows)
 
 
-def _promises_table(rows: Sequence[ConditionMessages]) -> Table:
+def _promises_table(talks: Sequence[ConditionMessages]) -> Table:
     caption = (
         f"total over all games; kept share: kept / judged promises {BRACKETS}. --json shows the sentences to check"
     )
-    table = titled("Promises", caption, ("players and rules", "kind", ">found", ">kept", ">broken", ">kept share"))
-    for row in rows:
-        for kind in KINDS:
-            found, kept, broken = row.promises(kind)
-            share = cell(kept_promises(row.games.values(), 0, kind))
-            title = row.title if kind == KINDS[0] else ""
-            add_row(table, title, kind, str(found), str(kept), str(broken), share)
-    return table
+    rows = [
+        (
+            talk.title if kind == KINDS[0] else "",
+            kind,
+            *map(str, talk.promises(kind)),
+            cell(kept_promises(talk.games.values(), 0, kind)),
+        )
+        for talk in talks
+        for kind in KINDS
+    ]
+    heads = ("players and rules", "kind", ">found", ">kept", ">broken", ">kept share")
+    return new_table("Promises", caption, heads, rows)
 
 
-def _matrix_table(row: ConditionMessages) -> Table:
-    recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
+def _matrix_table(talk: ConditionMessages) -> Table:
+    recipients = sorted({recipient for sent in talk.matrix.values() for recipient in sent})
     columns = ("from", *(f">{recipient}" for recipient in recipients))
-    table = titled("Who writes to whom", "total number of messages, by sender and recipient", columns)
-    for sender, sent in row.matrix.items():
-        add_row(table, sender, *(str(sent[recipient] or "-") for recipient in recipients))
-    return table
+    rows = ((sender, *(str(sent[each] or "-") for each in recipients)) for sender, sent in talk.matrix.items())
+    return new_table("Who writes to whom", "total number of messages, by sender and recipient", columns, rows)
