@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import agents
 from agents.specs import PolicyLike, Profile
-from evaluation.checks import EvaluationError, board_of, check_engine, check_games, check_rules, check_seed
+from evaluation.checks import EvaluationError, board_of, check_games, check_seed
 from evaluation.play.game_spec import GameSpec, game_seed, selection_seed
 from evaluation.play.start import Start
-from welfare_env import Board, Rules
+from welfare_env import Board, Rules, RulesError
 from welfare_env.checks import quoted
-from welfare_env.engine.engines import DEFAULT_ENGINE
+from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
 from welfare_env.game.press import MEDIATOR
 
 DEFAULT_MAP = "standard"
+_KINDS: dict[str, Any] = {"rules": Rules | None, "engine": str, "seats": str, "simultaneous": bool, "paper_code": bool}
+_KINDS |= {"start": Start | None}
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Setting:
             (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
 
     Raises:
-        EvaluationError: a number out of range, or unknown seats.
-        RulesError, UnknownMapError, MapFormatError: invalid rules, or an unknown or invalid map.
+        EvaluationError: a number out of range, a wrong type, or unknown seats.
+        RulesError, UnknownMapError, MapFormatError: invalid rules or an unknown engine, or an unknown or invalid map.
     """
 
     seed: int = 0
@@ -51,17 +54,19 @@ class Setting:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
-        check_engine(self.engine)
-        for name in ("simultaneous", "paper_code"):
-            if not isinstance(value := getattr(self, name), bool):
-                raise EvaluationError(f"{name}={quoted(value)}: give True or False")
-        if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
-            raise EvaluationError(f"seats={quoted(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
-        rules = check_rules(self.rules)
-        if not isinstance(self.start, Start | None):
-            raise EvaluationError(f"start={quoted(self.start)}: give evaluation.play.start.Start.of(...), or None")
+        for name, kind in _KINDS.items():
+            if not isinstance(value := getattr(self, name), kind):
+                error = RulesError if name in ("rules", "engine") else EvaluationError
+                raise error(f"{name}={quoted(value)}: give {getattr(kind, '__name__', kind)}")
+        for name, known in (("engine", ENGINES), ("seats", agents.specs.SEATINGS)):
+            if (value := getattr(self, name)) not in known:
+                error = RulesError if name == "engine" else EvaluationError
+                raise error(f"{name}={quoted(value)}: choose one of {', '.join(map(repr, known))}")
         if self.start is not None:
-            if rules not in (Rules(), self.start.rules) or self.map_name not in (DEFAULT_MAP, self.start.map_name):
+            if self.played not in (Rules(), self.start.rules) or self.map_name not in (
+                DEFAULT_MAP,
+                self.start.map_name,
+            ):
                 raise EvaluationError("start: the rules and the map are those of the earlier game: leave them out")
             object.__setattr__(self, "rules", self.start.rules)
             object.__setattr__(self, "map_name", self.start.map_name)
