@@ -224,14 +224,6 @@ class TestErrors:
         with pytest.raises(ConfigError, match=fault):
             AdaptedModel(Odd()).complete(QUESTION)
 
-    def test_an_error_of_its_own_code_is_told(self) -> None:
-        class Broken(Mine):
-            async def complete(self, request: Request) -> str:
-                raise ZeroDivisionError("mine")
-
-        with pytest.raises(ZeroDivisionError, match="mine"):
-            evaluation.self_play("lm:mine", games=1, rules=RULES, simultaneous=True, models={"mine": Broken()})
-
 
 class TestManyGames:
     @pytest.mark.slow
@@ -262,29 +254,6 @@ class TestManyGames:
         assert most[0] == 30
         assert threads == {threading.main_thread()}
         assert threading.active_count() == before
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("ways", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["some", "all"])
-    def test_the_same_games_either_way(self, ways: int) -> None:
-        policies = ("lm:mine", "exploiter:nice=lm:mine,attack=dumbbot", "noisy:of=lm:mine,error=0.5")
-        specs = [
-            GameSpec(spec(policy).players, seed, RULES, "standard", "fast", simultaneous=(seed + way) % 2 == 0)
-            for seed, policy in enumerate(policies)
-            for way in range(ways)
-        ]
-
-        async def main() -> list[dict[str, Any]]:
-            return await asyncio.gather(*(evaluation.aplay_game(each, {"mine": Mine()}) for each in specs))
-
-        played = [evaluation.play_game(each, {"mine": Mine()}) for each in specs]
-        assert asyncio.run(main()) == played
-        assert evaluation.Runner(workers=3, models={"mine": Mine()}).play(specs) == [
-            record | {"welfare_env": record["welfare_env"] | {"key": again["welfare_env"]["key"]}}
-            for record, again in zip(
-                played, evaluation.Runner(workers=1, models={"mine": Mine()}).play(specs), strict=True
-            )
-        ]
-        assert all(record["welfare_env"]["language_models"]["FRANCE"] for record in played)
 
     def test_in_a_notebook(self) -> None:
         """Where an event loop runs already."""
