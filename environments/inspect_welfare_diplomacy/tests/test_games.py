@@ -36,6 +36,7 @@ from agents.lm.models.cache import ResponseCache
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
+from agents.lm.stub.server import refusal
 from welfare_env import Rules
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
@@ -180,13 +181,12 @@ def test_roles_that_no_spec_names_are_left_alone(run) -> None:
     assert run(task, Mock().model, model_roles=roles | {"player": Mock().model}).status == "success"
 
 
-@pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
-def test_exploitability_through_the_provider_of_openai(run, monkeypatch, arguments) -> None:
+def test_exploitability_through_the_provider_of_openai(run, monkeypatch) -> None:
     """Over inspect's own provider, which asks the stub server: the numbers of `evaluation.exploitability`."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     attack = {"deviator": "dumbbot", "coalitions": "FRANCE,ENGLAND+TURKEY", "games": 1}
     with StubServer() as stub:
-        means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
+        means = {"model_base_url": f"{stub.url}/v1", "model_args": {"responses_api": False}}
         log = run(EXPLOITABILITY, "openai/any", task_args=SMALL | attack, **means)
     assert log.status == "success"
     assert set(_answered(stub).values()) == {1}  # what self-play and the attacks share is asked once
@@ -265,17 +265,15 @@ def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
     assert first.asked + rest.asked == whole.asked
 
 
-@pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
-def test_eval_retry_goes_on_within_a_game(run, tmp_path, monkeypatch, arguments) -> None:
+def test_eval_retry_goes_on_within_a_game(run, tmp_path, monkeypatch) -> None:
     """Over inspect's own provider of OpenAI, which asks the stub server."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     wanted = {**SMALL, "games": 2}
     with StubServer() as stub:
-        means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
+        means = {"model_base_url": f"{stub.url}/v1", "model_args": {"responses_api": False}}
         whole = run(SELF_PLAY, "openai/any", task_args=wanted | {"lm_cache": ""}, **means)
         expected = _answered(stub)
-    with StubServer(port=stub.port) as failing:
-        failing.fail(*["ok"] * 50, *["401"] * 50)
+    with Refusing(port=stub.port) as failing:
         broken = run(SELF_PLAY, "openai/any", task_args=wanted, max_samples=1, **means)
         assert broken.status == "error"
     with StubServer(port=stub.port) as rest:
@@ -288,9 +286,17 @@ def test_eval_retry_goes_on_within_a_game(run, tmp_path, monkeypatch, arguments)
 
 def _answered(stub):
     """What was asked and answered, without the options of the provider that name the run."""
-    return Counter(
-        json.dumps(asked.body.get("messages") or asked.body["input"]) for asked in stub.requests if asked.fault == "ok"
-    )
+    return Counter(json.dumps(asked.body["messages"]) for asked in stub.requests)
+
+
+class Refusing(StubServer):
+    """Answers fifty questions, and refuses the others."""
+
+    def respond(self, request):
+        if self.stats["answered"] < 50:
+            return super().respond(request)
+        self.requests.remove(request)
+        return refusal(request.path, 401, "no")
 
 
 class Slow(Mock):
