@@ -472,7 +472,7 @@ COMMANDS = {
     "replay", "transcript", "messages", "import", "store", "play", "train", "modal", "check-model", "warm-up", "demo",
 }  # fmt: skip
 GROUPS = {
-    "train": {"welfare", "best-response", "modal", "resume", "export"},
+    "train": {"welfare", "best-response", "psro", "modal", "resume", "curves", "export"},
     "modal": {"play", "tournament", "equilibria", "evolve", "replies"},
     "store": {"merge", "export"},
 }

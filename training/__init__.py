@@ -5,12 +5,13 @@
 >>> path = training.train(config)  # doctest: +SKIP
 >>> training.resume(config.folder, iterations=300)  # doctest: +SKIP
 
-or ``welfare-env train welfare | best-response | modal | resume | export``. Contents:
+or ``welfare-env train welfare | best-response | psro | modal | resume | curves | export``. Contents:
 
 - `config`: the options of all trainings, and their checks. `runs`: `train` and `resume`. `run_folder`, `state`: files.
+- `population`: policies that are best responses to mixes of earlier policies.
 - `board`: Diplomacy. Start reading at `board.ppo`, the complete training loop.
 - `modal`: programs for modal_env.
-- `cli`: the commands.
+- `cli`: the commands, and plots of learning curves.
 - For scripts with RLlib itself: `registration` (the environments "welfare_env" and "modal_env"), `LegalOrdersModule`
   and `BatchedEnvRunner`.
 
@@ -24,6 +25,7 @@ import evaluation  # noqa: F401 (first: it checks that `agents` is ours)
 from training.board.config import TrainConfig
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
+from training.population.config import PopulationConfig
 from training.registration import register, register_with_ray
 from training.run_folder import log_rows
 from training.runs import export, make_config, resume, train
@@ -32,6 +34,7 @@ __all__ = [
     "BatchedEnvRunner",
     "LegalOrdersModule",
     "ModalConfig",
+    "PopulationConfig",
     "TrainConfig",
     "TrainingError",
     "export",

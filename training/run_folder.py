@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from agents.runtime.files import parse_json, read_file, reason, shown
 from agents.runtime.table_files import Row
 from training.errors import TrainingError
 from welfare_env import writing
+from welfare_env.checks import quoted
 
 CONFIG, STATE, LOG, POLICY, BOARD = "config.json", "state.safetensors", "log.jsonl", "policy.json", "tensorboard"
 LARGEST_CONFIG = 1 << 20  # bytes
@@ -136,6 +138,8 @@ def log_rows(folders: Sequence[str | Path]) -> list[Row]:
         TrainingError: a folder without a training, or with a damaged log.
     """
     rows: list[Row] = []
+    if not isinstance(folders, list | tuple) or not all(isinstance(each, str | os.PathLike) for each in folders):
+        raise TrainingError(f"folders={quoted(folders)}: give a list of folders")
     for folder in map(Path, folders):
         seed = read_config(folder)[1].get("seed", math.nan)
         try:

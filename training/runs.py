@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,18 @@ from training.board.config import TrainConfig
 from training.config import Config, from_dict
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
+from training.population.config import PopulationConfig
 from training.run_folder import read_config
+from welfare_env.checks import quoted
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.ppo import PPOConfig
 
     from training.modal.trainer import ModalResult
+    from training.population.psro import Step
 
-KINDS: dict[str, type[Config]] = {"board": TrainConfig, "modal": ModalConfig}
-AnyConfig = TrainConfig | ModalConfig
+KINDS: dict[str, type[Config]] = {"board": TrainConfig, "modal": ModalConfig, "population": PopulationConfig}
+AnyConfig = TrainConfig | ModalConfig | PopulationConfig
 
 
 @overload
@@ -30,7 +34,13 @@ def train(config: TrainConfig, on_progress: Callable[[Any], None] = ...) -> Path
 def train(config: ModalConfig, on_progress: Callable[[Any], None] = ...) -> ModalResult: ...
 
 
-def train(config: AnyConfig, on_progress: Callable[[Any], None] = lambda progress: None) -> Path | ModalResult:
+@overload
+def train(config: PopulationConfig, on_progress: Callable[[Any], None] = ...) -> list[Step]: ...
+
+
+def train(
+    config: AnyConfig, on_progress: Callable[[Any], None] = lambda progress: None
+) -> Path | ModalResult | list[Step]:
     """Train, resume an interrupted training, or extend a finished one.
 
     Args:
@@ -39,7 +49,8 @@ def train(config: AnyConfig, on_progress: Callable[[Any], None] = lambda progres
 
     Returns:
         In Diplomacy the folder of the last checkpoint, for ``agents.make("rl:PATH")``, next to the best one in
-        ``best``; in modal_env the result.
+        ``best``; in modal_env the result; of a
+        population its steps.
 
     Raises:
         TrainingError: the folder holds another training, or the weights are no longer finite.
@@ -51,8 +62,12 @@ def train(config: AnyConfig, on_progress: Callable[[Any], None] = lambda progres
         from training.modal.trainer import train_modal
 
         return train_modal(config, on_progress)
+    if isinstance(config, PopulationConfig):
+        from training.population.psro import train_population
+
+        return train_population(config, lambda step, progress: on_progress(progress))
     if not isinstance(config, TrainConfig):
-        raise TrainingError(f"config {config!r:.80}: give a training.TrainConfig or training.ModalConfig")
+        raise TrainingError(f"config {config!r:.80}: give a training.TrainConfig, ModalConfig or PopulationConfig")
     from training.board import ppo
 
     return ppo.train(config, on_progress)
@@ -103,7 +118,7 @@ def export(source: Any, folder: str | Path, module: str | None = None, *, env: A
 
 def resume(
     folder: str | Path, iterations: int | None = None, on_progress: Callable[[Any], None] = lambda progress: None
-) -> Path | ModalResult:
+) -> Path | ModalResult | list[Step]:
     """Resume or extend a training from its folder, with its original config.
 
     Args:
@@ -125,6 +140,8 @@ def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
     Raises:
         TrainingError: the config is missing or damaged.
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise TrainingError(f"folder={quoted(folder)}: give the folder of a training")
     kind, values = read_config(Path(folder))
     if kind not in KINDS:
         raise TrainingError(f"{folder}: config.json of an unknown kind, {kind!r:.80}")

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from evaluation.exact import Exploitability, exploitability
-from research.learning.psro import Population, attacked
+from research.learning.attacks import attacked
 from research.learning.trainings import config_of, measured
+from training import PopulationConfig
 from welfare_env.board.loading import load_board
 
 GAMES = 20  # per deviator and seat for the choice, and for the chosen one
@@ -58,7 +59,7 @@ def attack(folder: Path, is_greedy: bool) -> dict[str, Any]:
 def _attack(folder: Path, way: str) -> dict[str, Any]:
     config = config_of(folder)
     player = f"rl:({folder / 'checkpoint'}),greedy={way}"
-    games = Population(folder, config["map_name"], (), 0, 0, years=config["years"], portfolio_games=GAMES)
+    games = PopulationConfig(map_name=config["map_name"], years=config["years"], portfolio_games=GAMES)
     found = attacked(games, {player: 1.0})
     return {**found, "by": found["deviator"].partition(":nice=")[0]}  # an exploiter's face is the network itself
 

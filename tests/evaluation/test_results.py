@@ -218,7 +218,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "messages",
         "compare",
     }
-    wanted = {"best-response", "modal"} if group else {*measuring, "demo"}
+    wanted = {"best-response", "curves", "modal", "psro"} if group else {*measuring, "demo"}
     assert with_tables >= wanted
     with_json = {name for name, each in commands.items() if "as_json" in {one.name for one in each.params}}
     assert with_json - with_tables == (set() if group else {"games", "check-model"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +14,14 @@ from agents import DovePolicy, HoldPolicy, PlannerPolicy, PunisherPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
 from agents.rl.token_press import Said
-from research.learning.psro import Population, play_seatings
 from tests.agents.test_toy_boards import played
-from training import TrainConfig
+from training import PopulationConfig, TrainConfig
 from training.board.algorithm import make_config
 from training.board.games import TextHistory
 from training.board.imitation import watch
 from training.board.runner import BatchedEnvRunner, Play
 from training.board.seats import Lineup
+from training.population.psro import play_seatings
 from welfare_env import Game, Rules
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR
 from welfare_env.game.press import TOKENS
@@ -112,7 +111,7 @@ def test_new_games_have_a_history_of_their_own():
 )
 def test_who_remembers_plays_as_in_single_games(map_name, policies):
     """Every seating of policies that read the history pays what it pays in a game of its own."""
-    powers, population = welfare_env.load_board(map_name).powers, Population(Path(), map_name, (), 0, 0, years=4)
+    powers, population = welfare_env.load_board(map_name).powers, PopulationConfig(map_name=map_name, years=4)
     seatings = list(product(range(3), repeat=len(powers)))
     found = play_seatings(population, policies, seatings)
     for seating, points in zip(seatings, found, strict=True):

@@ -22,10 +22,15 @@ from modal_env.console import plain_console
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_in_one_line, training_progress
+from training.cli.curves import command as curves
 from training.cli.modal import command as modal
 from training.cli.modal import train_with_progress as train_modal_with_progress
+from training.cli.psro import command as psro
+from training.cli.psro import step_table
+from training.cli.psro import train_with_progress as train_population_with_progress
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
+from training.population.config import PopulationConfig
 from training.runs import config_of
 from welfare_env.board.loading import load_board
 
@@ -156,6 +161,8 @@ def resume(
     config = config_of(folder, iterations)
     if isinstance(config, ModalConfig):
         print(f"policy: {train_modal_with_progress(config).spec}")
+    elif isinstance(config, PopulationConfig):
+        print_tables(step_table(train_population_with_progress(config)))
     else:
         path = _train(config)
         if config.variant == "welfare" and config.lineup.is_fixed and len(config.against) == 1:  # a best response
@@ -209,3 +216,5 @@ def export(
 
 
 app.command("modal")(modal)
+app.command("psro")(psro)
+app.command("curves")(curves)

@@ -1,0 +1,1 @@
+"""Populations in which each policy is a best response to a mix of the earlier ones (`training.PopulationConfig`)."""
