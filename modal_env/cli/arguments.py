@@ -71,11 +71,11 @@ def read_shares(game: ProgramGame, text: str | None) -> Mix:
     Raises:
         GameError: they are not shares that add up to 1.
     """
-    return game.mix(read_numbers(game, text) or [Fraction(1, len(game.agents))] * len(game.agents))
+    return game.mix(read_numbers(text) or [Fraction(1, len(game.agents))] * len(game.agents))
 
 
-def read_numbers(game: ProgramGame, text: str | None) -> dict[str, str] | None:
-    """Read NAME=NUMBER,... as a mapping from the game's names.
+def read_numbers(text: str | None) -> dict[str, str] | None:
+    """Read NAME=NUMBER,... as a mapping.
 
     Raises:
         GameError: the text does not have this form, or gives a name twice.
@@ -85,23 +85,12 @@ def read_numbers(game: ProgramGame, text: str | None) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for part in text.split(","):
         name, equals, number = (piece.strip() for piece in part.rpartition("="))
-        if not equals or _full(game, name) in found:
+        if not equals or name in found:
             raise GameError(f"{part!r:.80} in {text!r:.80}: give NAME=NUMBER, each name once, with commas between them")
-        found[_full(game, name)] = number
+        found[name] = number
     return found
 
 
-def _full(game: ProgramGame, name: str) -> str:
-    """The full name of an agent: FairBot for FB."""
-    return SHORT[name.upper()].name if name not in game.names and name.upper() in SHORT else name
-
-
-def read_whole(name: str, number: str) -> int:
-    """Read a number of members.
-
-    Raises:
-        GameError: it is not a whole number.
-    """
-    if not (number.isdecimal() and len(number) <= MAX_DIGITS):
-        raise GameError(f"{name}={number:.80}: give a whole number of members, of {MAX_DIGITS} digits at most")
-    return int(number)
+def whole_or_text(number: str) -> int | str:
+    """A number of members; a text that is none as it is."""
+    return int(number) if number.isdecimal() and len(number) <= MAX_DIGITS else number

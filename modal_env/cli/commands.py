@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from modal_env.best_replies import replies as find_replies
-from modal_env.cli.arguments import read_agents, read_different, read_numbers, read_shares, read_whole
+from modal_env.cli.arguments import read_agents, read_different, read_numbers, read_shares, whole_or_text
 from modal_env.cli.options import (
     AGENTS,
     NAMES,
@@ -218,8 +218,7 @@ def evolve(
                     report(len(found) / len(games))
             show(basins_table([*games.values()], found))
         elif model is Dynamics.growth:
-            given = read_numbers(played, start)
-            counts = {name: read_whole(name, number) for name, number in given.items()} if given else None
+            counts = {name: whole_or_text(number) for name, number in (read_numbers(start) or {}).items()}
             grown = growth(played, counts or [MEMBERS] * len(library), steps)
             ends = ", ".join(f"{name} {count}" for name, count in zip(grown.names, grown.counts, strict=True))
             show(growth_table(played, grown), f"{grown.steps} added; at the end: {ends}")

@@ -133,17 +133,9 @@ def between(low: Algebraic, high: Algebraic | None) -> Fraction:
     if high is None:
         return Fraction(next(_narrower(low))[1].__floor__() + 1)
     ends = ((a[1], b[0]) for a, b in zip(_narrower(low), _narrower(high), strict=True))
-    return _simplest(*next((floor, ceiling) for floor, ceiling in ends if floor < ceiling))
-
-
-def _simplest(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction of least denominator in the open interval (low, high), low >= 0 (Stern and Brocot)."""
-    whole = low.__floor__()
-    if whole + 1 < high:
-        return Fraction(whole + 1)
-    if low == whole:
-        return whole + Fraction(1, (1 / (high - whole)).__floor__() + 1)
-    return whole + 1 / _simplest(1 / (high - whole), 1 / (low - whole))
+    floor, ceiling = next((floor, ceiling) for floor, ceiling in ends if floor < ceiling)
+    parts = next(2**n for n in count() if (floor * 2**n).__floor__() + 1 < ceiling * 2**n)
+    return Fraction((floor * parts).__floor__() + 1, parts)
 
 
 def function_text(function: FracElement) -> str:
