@@ -1,4 +1,4 @@
-"""Stock RLlib on the standard board: PPO with its usual runner, connectors and Learner; one network plays all powers.
+"""Stock RLlib on the standard board: train with PPO, export the network as a player, measure it.
 
 python examples/rllib_stock.py --seed 0    # PYTHONHASHSEED=0 in front repeats the figures, see docs
 """
@@ -8,12 +8,15 @@ import typer
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
+import evaluation
 import training
+from welfare_env import Rules
 
 
-def make_config(map_name: str, years: int, form: str, seed: int) -> PPOConfig:
-    """RLlib's configuration. Any algorithm whose module outputs logits can replace PPO."""
-    return (
+def main(map_name: str = "standard", years: int = 2, form: str = "aec", iterations: int = 20, seed: int = 0) -> None:
+    """Train, then print the network's welfare, and what a robber among seven such players gains."""
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=200_000_000)
+    config = (  # any algorithm whose module outputs logits can replace PPO
         PPOConfig()
         .environment("welfare_env", env_config={"form": form, "map_name": map_name, "years": years})
         .env_runners(num_env_runners=0, num_envs_per_env_runner=4, batch_mode="complete_episodes")
@@ -23,16 +26,13 @@ def make_config(map_name: str, years: int, form: str, seed: int) -> PPOConfig:
         .training(grad_clip=1.0, num_epochs=2, minibatch_size=128, train_batch_size_per_learner=600)
         .debugging(seed=seed, log_level="ERROR")
     )
-
-
-def main(map_name: str = "standard", years: int = 2, form: str = "aec", iterations: int = 20, seed: int = 0) -> None:
-    """Train."""
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=200_000_000)
-    algorithm = make_config(map_name, years, form, seed).build_algo()
+    algorithm = config.build_algo()
     for iteration in range(iterations):
         returns = algorithm.train()["env_runners"]["agent_episode_returns_mean"].values()
         print(f"{iteration + 1:3d}  return {sum(returns) / len(returns):6.2f}", flush=True)
-    algorithm.stop()
+    player = training.export(algorithm, "runs/rllib-stock")
+    ray.shutdown()
+    print(evaluation.exploitability(f"rl:{player}", 5, map_name=map_name, rules=Rules(years=years, press=None)))
 
 
 if __name__ == "__main__":

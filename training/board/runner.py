@@ -207,8 +207,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             self.teacher.meet(partial(self._policy_of, seats, self.teacher.spec))
         for at, opponent in self._players():
             games, played = np.nonzero(seats == at)
-            seeds = rng.integers(2**31, size=len(games))
-            opponent.begin(games, played, seeds[np.searchsorted(games, games)])  # one seed per game, to coordinate
+            opponent.begin(games, played, rng.integers(2**31, size=len(games)))
         tapes = {at: Tape(env.num_games, powers, stream * POSITIONS) for at in self._learners}
         returns = np.zeros((env.num_games, powers), np.float32)
         phases = np.zeros(env.num_games, np.int64)
