@@ -10,7 +10,6 @@ from agents.asking import AskingPolicy, part_asking
 from agents.policy import OrNever, subseed, view_of
 from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
-from agents.scripted.deterrents.provocation import RULES, has_lost
 from agents.scripted.deterrents.punish import PunishPolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.prosocial import ProsocialPolicy
@@ -24,6 +23,17 @@ if TYPE_CHECKING:
     from agents.policy import Policy
     from welfare_env.game.view import View
 
+    Rule = Callable[[View, RightfulOwners, str], int]
+
+# What counts as a violation: by how much a power exceeds what the rule allows.
+RULES: Mapping[str, Rule] = {
+    "units": lambda view, owners, power: len(view.units[power]) if view.year_index else 0,
+    "growth": lambda view, owners, power: (
+        len(view.centers[power]) - owners.first.get(power, 0) if view.year_index else 0
+    ),
+    "share": lambda view, owners, power: len(view.centers[power]) - owners.share[power],
+    "theft": lambda view, owners, power: len(owners.stolen(power)),
+}
 FIGHTERS = ("all", "concerned")
 CHOOSY = (PossePolicy, PunishPolicy)  # war policies that fight only the enemies
 
@@ -152,13 +162,18 @@ class DeterrentPolicy(AskingPolicy):
         else:
             self.owners.begin(view)
         causes = self._causes(view)
-        is_robbed = self._may_be_provoked(view) and has_lost(self.provoked, view, self.owners, view.power)
+        is_robbed = self._may_be_provoked(view) and self._has_lost(view)
         if causes or is_robbed:
             self._cause = view.year_index
             self._since = view.year_index if self._since is None else self._since
             self.enemies = causes or frozenset(view.powers) - {view.power}
         elif self.is_at_war and self._is_over(view):
             self._since, self.enemies = None, frozenset()
+
+    def _has_lost(self, view: View) -> bool:
+        """Whether it owns too few centers itself, under the rule "growth" or "share"."""
+        least = {"growth": self.owners.first, "share": self.owners.due}.get(self.provoked, {})
+        return view.year_index > 0 and len(view.centers[view.power]) < least.get(view.power, 0)
 
     def _may_be_provoked(self, view: View) -> bool:
         return (view.year_index > 0 or view.phase_type == "A") and view.years_left > self.last_years
@@ -172,7 +187,7 @@ class DeterrentPolicy(AskingPolicy):
             for power in view.powers
             if power != view.power
             and (view.units[power] or not self.armed)
-            and rule(view, self.owners, power, self.slack)
+            and rule(view, self.owners, power) > self.slack
         )
 
     def _is_over(self, view: View) -> bool:

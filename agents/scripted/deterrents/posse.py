@@ -148,18 +148,12 @@ class PossePolicy(DumbBotPolicy):
 
     def _yielded(self, view: View, friends: frozenset[str]) -> set[str]:
         """The enemies' provinces in which a friend has the right of way."""
-        disputed = self._disputed(view)
-        near: dict[str, Counter[str]] = {}
+        near: dict[str, Counter[str]] = {province: Counter() for province in self._disputed(view)}
         for power in (*friends, view.power):
             for unit in view.units[power]:
-                for province in disputed.intersection(place[:3] for place in view.board.moves[unit]):
-                    near.setdefault(province, Counter())[power] += 1
-
-        def claim(province: str, power: str) -> tuple[bool, int, int]:
-            is_due = self._owners is not None and self._owners.of(province) == power
-            return is_due, near[province][power], -view.board.power_index[power]
-
-        return {place for place, who in near.items() if max(who, key=lambda power: claim(place, power)) != view.power}
+                for province in near.keys() & _next_to(view, unit):
+                    near[province][power] += 1
+        return {place for place, who in near.items() if who and self._leader(view, place, who) != view.power}
 
 
 def _next_to(view: View, unit: str) -> set[str]:
