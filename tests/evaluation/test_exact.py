@@ -256,6 +256,32 @@ def test_orders_of_winter_that_exclude_each_other_count_in_the_sequence_of_slots
     assert first.tobytes() == second.tobytes() == alone.tobytes()
 
 
+def test_a_head_on_fight_is_ruled_by_the_rules() -> None:
+    """A and B attack each other, with support by the other's units, too: that defends by the rulebook only."""
+    units = {"A": ["A CAX", "A HAX"], "B": ["A CBX", "A HBX"], "C": ["A CCX"], "D": ["A CDX"], "E": ["A CEX"]}
+    units = {f"PLAYER{name}": own for name, own in units.items()}
+    orders = {
+        0: ["A CAX - CBX", "A HAX S A CBX - CAX"],
+        1: ["A CBX - CAX", "A HBX S A CAX - CBX"],
+        2: ["A CCX S A CAX - CBX"],
+        3: ["A CDX S A CBX - CAX"],
+        4: ["A CEX S A CBX - CAX"],
+    }
+    ends = []
+    for adjudication in ("rulebook", "package"):
+        played = rules(2, adjudication=adjudication)
+        owned = {power: [unit[2:] for unit in own] for power, own in units.items()}
+        position = welfare_env.Game.from_position("S1901M", units, owned, rules=played, map_name="clique:5").position
+        index = position.board.orders.index
+        given = {who: {position.slot_of(who, index[text]): index[text] for text in own} for who, own in orders.items()}
+        stepper = Stepper(position.board, played)
+        found = Expander(position.board, (), stepper).expand(position, [given]).rows[0, 0]
+        others = {who: ordered for who, ordered in given.items() if who}
+        assert found.tobytes() == canonical(stepper, step(position, others, tuple(given[0].values())))
+        ends.append(found.tobytes())
+    assert ends[0] != ends[1]
+
+
 @pytest.mark.parametrize(
     ("map_name", "others", "years"),
     [

@@ -57,11 +57,10 @@ def check(map_name, years, shares, power=A):
 RESTLESS = "import:tests.evaluation.test_exact.Restless"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shares", "power"),
     [
-        ({"prosocial": 0.5, "hold": 0.5}, A),
+        pytest.param({"prosocial": 0.5, "hold": 0.5}, A, marks=pytest.mark.slow),
         pytest.param({"hold": 0.25, RESTLESS: 0.75}, B, marks=pytest.mark.slow),
         ({"prosocial": 0.2, "hold": 0.3, RESTLESS: 0.5}, A),
     ],

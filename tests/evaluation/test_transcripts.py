@@ -204,7 +204,7 @@ class TestUsage:
             assert sum(getattr(used, name) for used in by_model.values()) == getattr(total, name)
             seats = [used for each in by_seat.values() for used in each.values()]
             assert sum(getattr(used, name) for used in seats) == getattr(total, name)
-        assert by_model["scripted/notes"].calls == 6 * 2
+        assert (by_model["scripted/notes"].games, by_model["scripted/notes"].calls) == (1, 6 * 2)
         assert sum(used.faults["server"] for used in by_model.values()) == total.faults["server"] == total.calls
 
     def test_profile_and_deviator_apart(self) -> None:
