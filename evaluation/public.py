@@ -2,10 +2,9 @@
 
 from agents.runtime.table_files import TableError
 from evaluation.checks import EvaluationError
-from evaluation.contrasts.comparing import compare
-from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiment_files.description import ExperimentError
 from evaluation.experiment_files.experiment import ExperimentResult, experiment
+from evaluation.experiments.compare import Comparison, Contrast, compare
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.exploitability import exploitability
 from evaluation.experiments.exploitability_result import ExploitabilityResult

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 CORES = os.cpu_count() or 1
+MANY = 200  # games of a run; from this number on, a line says how many before the first
 T = TypeVar("T")
 
 AnyProfile = Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")]
@@ -203,6 +204,8 @@ class RunOptions:
         with waits, GameStore(self.store) as store, self._pool() as workers:
             runner = Runner(workers, store, None, models)
             total = sum(map(runner.count, calls))
+            if total >= MANY:
+                print(f"up to {total:,} games", file=sys.stderr)
             if models is not None and _can_ask(policies, runner, models):
                 _tell_costs(calls, runner, total)
             try:

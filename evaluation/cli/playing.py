@@ -32,8 +32,8 @@ from evaluation.cli.options import (
     policies_of,
     read_coalitions,
 )
-from evaluation.contrasts.comparing import GAMES, check_measures, compare_results
 from evaluation.experiments.attacks import SELECTION_GAMES
+from evaluation.experiments.compare import GAMES, check_measures, compare_results
 from evaluation.experiments.cross_play import MAX_TYPES, run_cross_play
 from evaluation.experiments.exploitability import run_exploitability
 from evaluation.experiments.red_team import BUDGETS, RedTeamResult, run_red_team
@@ -168,7 +168,7 @@ def red_team(
         str,
         typer.Option(
             metavar="|".join(BUDGETS),
-            help="Size of the search: selection games per attack, and number of coalitions.",
+            help="Size of the search: quick takes about a minute on four cores, short and usual minutes, full hours.",
         ),
     ] = "usual",
     trained: Annotated[

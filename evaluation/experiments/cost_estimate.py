@@ -29,15 +29,7 @@ MAX_KINDS = 8  # kinds of games that are rehearsed; each takes some seconds for 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimated usage of one model in all games of a run.
-
-    Attributes:
-        model: the model's name.
-        calls: number of calls.
-        input_tokens, cached_tokens, output_tokens: tokens of prompts, of those read from the provider's cache, and of
-            replies.
-        dollars: list price; None if no price is known.
-    """
+    """The estimated usage of one model in all games of a run; dollars: list price, None if no price is known."""
 
     model: str
     calls: float
@@ -125,8 +117,9 @@ def estimate_table(estimates: Sequence[Estimate], games: int) -> Table:
     """
     replies = sum(each.output_tokens for each in estimates) / max(1.0, sum(each.calls for each in estimates))
     caption = (
-        f"Estimated by a rehearsal with invented replies of {replies:.0f} tokens, four characters a token, no "
-        "thinking, the system prompt from the provider's cache. Stored games and cached replies cost nothing."
+        f"An estimate by a rehearsal of each kind of game: replies as long as invented ones ({replies:.0f} tokens), no "
+        "thinking, four characters a token, the system prompt from the provider's cache; stored games and cached "
+        "replies cost nothing."
     )
     title = f"Language models, before the first of up to {games:,} games"
     table = Table(title=Text(title), caption=Text(caption), title_justify="left", caption_justify="left")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.runtime.results import Printable
-from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
+from evaluation.measures.intervals import Estimate, mean_estimates, plain
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
 
@@ -96,7 +96,7 @@ def costs(
     }
     return Costs(
         **mean_estimates(means, seed),
-        **{name: mean_estimate(values, seed, within=(0, math.inf)) for name, values in positive.items()},
+        **{name: each.within(0) for name, each in mean_estimates(positive, seed).items()},
         gain_by_year=_by_year([_gains(before, game, members) for before, game in pairs], seed),
         members_units_by_year=_by_year([_units(game, members) for game in games], seed),
         others_units_by_year=_by_year([_units(game, others) for game in games], seed),

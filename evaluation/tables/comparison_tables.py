@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from agents.runtime.results import tables_of
-from evaluation.contrasts.paired import Comparison, Contrast, fewest_alike
+from evaluation.experiments.compare import Comparison, Contrast, fewest_alike
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.tables.game_tables import below, cell, new_table
 from evaluation.tables.measure_names import full_name

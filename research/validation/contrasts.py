@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from evaluation.contrasts.paired import differences, is_clear, pairs_of
+from evaluation.experiments.compare import differences, is_clear, pairs_of
 from evaluation.measures.intervals import Floats
 from research.games import track
 from research.tables import show

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import evaluation
 from evaluation import EvaluationError, GameSpec, SelfPlayResult
 from evaluation.cli.commands import app
-from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
+from evaluation.experiments.compare import Comparison, contrasts, pairs_of
 from evaluation.measures.intervals import mean_estimate
 from evaluation.tables.comparison_tables import caption, contrast_cells
 from welfare_env import Rules, UnknownAgentError

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.contrasts.paired import Comparison, contrasts, differences, is_clear, pairs_of
+from evaluation.experiments.compare import Comparison, contrasts, differences, is_clear, pairs_of
 from evaluation.measures.intervals import mean_estimate
 from research.validation.contrasts import DRAWS, shares
 

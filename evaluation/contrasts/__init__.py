@@ -1,1 +1,0 @@
-"""Paired contrasts: differences between policies, rules and experiments over the same games."""
