@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import training
 
 ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 RUN = ("README.md", "docs/players.md", "docs/results.md")
 
 
@@ -96,3 +98,15 @@ def test_names_on_the_pages_exist(page):
             assert (ROOT / name).exists() or name in files or is_saved_there, f"no file {name}"
         elif re.fullmatch(rf"({'|'.join(PACKAGES)})(\.\w+)+", name):
             assert resolves(name), f"nothing is called {name}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "notebook", sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem
+)
+def test_notebooks_run(notebook, tmp_path):
+    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    code = "\n".join("".join(cell["source"]) for cell in cells)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert all(cell["outputs"] for cell in cells)
