@@ -112,12 +112,13 @@ def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> Non
     assert "points after retreats too" in page
     assert "Our games use the rules and measures of the authors' program" in page
     variants = parse_experiment(text.replace("[sweep]", '[sweep]\nvariant = ["welfare", "standard"]'), "small")
-    assert {each.rules for each in variants.conditions} == {
+    assert {each.setting.played for each in variants.conditions} == {
         Rules.published(press=None, years=1),
         Rules("standard", press=None, years=1),
     }
     unlike = text.replace('press = "none"', "build_and_disband = false")
-    assert parse_experiment(unlike, "small").conditions[0].rules == Rules.published(build_and_disband=False, years=1)
+    (first, *_) = parse_experiment(unlike, "small").conditions
+    assert first.setting.played == Rules.published(build_and_disband=False, years=1)
 
 
 def test_published_runs_stand_beside_ours_of_the_same_policy() -> None:
