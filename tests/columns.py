@@ -19,7 +19,14 @@ class Column(NamedTuple):
 
 
 def columns(table: str) -> list[Column]:
-    """The columns of a table, such as "games"."""
+    """The columns of a table, such as "games". That of years begins with those of games up to "deviates"."""
+    if table == "years":
+        games = columns("games")
+        return games[: 1 + [one.name for one in games].index("deviates")] + _described(table)
+    return _described(table)
+
+
+def _described(table: str) -> list[Column]:
     page = PAGE.read_text(encoding="utf-8")
     found = re.search(rf"<!-- columns:{table} -->\n(.*?)<!-- columns:end -->", page, re.DOTALL)
     assert found is not None, table
