@@ -64,7 +64,7 @@ DEMO_SELECTION_GAMES = 2  # selection games per attack
 LEARNED = "rl:best-response"  # comes with the package
 
 Witness = Annotated[
-    Path | None, typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`).")
+    Path | None, typer.Option(help="Save a typical game of the best attack to this file.")
 ]
 
 

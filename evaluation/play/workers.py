@@ -13,6 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, Self, TypeVar
 
 from agents.runtime.ray_cluster import connect, first_line
@@ -37,6 +38,32 @@ class WorkerError(WelfareEnvError):
     """Worker processes cannot be started, or one ended before its game finished."""
 
 
+class _Process(SpawnProcess):
+    """A process that ignores Ctrl-C, which reaches the whole process group but is handled by the parent."""
+
+    def start(self) -> None:
+        """Start with SIGINT blocked, which the child inherits; after its imports, `_prepare` ignores the signal."""
+        _start_tracker()  # starting it later would unblock SIGINT
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Context(SpawnContext):
+    """Starts processes and records them, since the executor starts them one by one and does not tell exit codes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[_Process] = []
+
+    def Process(self, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]
+        process = _Process(**kwargs)
+        self.started.append(process)
+        return process
+
+
 class Workers:
     """Worker processes, started on first use and shared by all calls that get this object.
 
@@ -58,7 +85,7 @@ class Workers:
         self.count = count
         self._pool: ProcessPoolExecutor | None = None
         self._lifelines: tuple[Connection, ...] = ()
-        self._processes: list[Any] = []
+        self._context = _Context()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.count}>"
@@ -68,12 +95,13 @@ class Workers:
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._pool is not None:
-            for process in self._processes if kind is not None else ():
-                process.kill()  # even those that are still importing
+            for process in self._context.started if kind is not None else ():
+                if process.is_alive():
+                    process.kill()  # even those that are still importing
             self._pool.shutdown(wait=True, cancel_futures=True)
             for end in self._lifelines:
                 end.close()
-        self._pool, self._lifelines, self._processes = None, (), []
+        self._pool, self._lifelines, self._context = None, (), _Context()
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
         """Yield every task with its result, in order of completion.
@@ -90,31 +118,23 @@ class Workers:
             for future in as_completed(waiting):
                 yield waiting.pop(future), future.result()
         except BrokenProcessPool as error:
-            processes = self._processes
+            processes = self._context.started
             self.__exit__(None)  # waits until all have ended
             if any(process.exitcode == UNGUARDED for process in processes):
                 raise WorkerError(GUARD) from None
             raise WorkerError(f"a worker process ended before its game finished (out of memory?). {SAVED}") from error
 
     def _submitted(self, work: Callable[[Task], Result], task: Task) -> Future[Result]:
-        """Submit a task; the first one starts all processes, with SIGINT blocked until they ignore it (`_prepare`)."""
+        """Submit a task; the first ones start processes, with SIGINT blocked until they ignore it (`_prepare`)."""
         if self._pool is not None:
             return self._pool.submit(work, task)
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             os._exit(UNGUARDED)  # a worker that imports the main script; the parent explains (`GUARD`)
-        _start_tracker()  # starting it later would unblock SIGINT
-        context = multiprocessing.get_context("spawn")
-        self._lifelines = context.Pipe(duplex=False)
+        self._lifelines = self._context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
-            self.count, mp_context=context, initializer=_prepare, initargs=(self._lifelines[0],)
+            self.count, mp_context=self._context, initializer=_prepare, initargs=(self._lifelines[0],)
         )
-        others = multiprocessing.active_children()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            return self._pool.submit(work, task)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            self._processes = [each for each in multiprocessing.active_children() if each not in others]
+        return self._pool.submit(work, task)
 
 
 def _start_tracker() -> None:

@@ -514,7 +514,7 @@ def test_on_any_board(rule, map_name, options):
     [
         ("deterrent:slack=-1", "whole number"),
         ("deterrent:forgive=ever", "whole number, or never"),
-        ("deterrent:fighters=some", "all, concerned"),
+        ("deterrent:fighters=some", "concerned"),
         ("noisy:of=dove,error=2", "from 0 to 1"),
         ("posse:force=few", "whole number"),
     ],

@@ -87,7 +87,7 @@ def test_the_bar_ends_with_the_total_of_all_evaluations(tmp_path: Path, monkeypa
         def __exit__(self, *error: object) -> None:
             seen.append((self.what, self.done, self.total))
 
-        def advance(self, count: int) -> None:
+        def advance(self, count: int, *note: object) -> None:
             self.done += count
 
     monkeypatch.setitem(RunOptions.play.__globals__, "metered", Meter)

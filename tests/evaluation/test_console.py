@@ -239,7 +239,7 @@ def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["self-play", "dove", "--seats", "left"], "--seats left: choose one of rotated, fixed, drawn"),
+        (["self-play", "dove", "--seats", "left"], "--seats left: choose one of 'rotated', 'fixed', 'drawn'"),
         (["cross-play", "dove", "random", "--games", "3"], "or --seats drawn"),
         (["train", "welfare", "--workers", "4", "--games", "2"], "--workers 4: give at most 2, one per game"),
         (["self-play", "exploiter:nice=x"], "exploiter:nice=x"),

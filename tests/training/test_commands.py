@@ -123,7 +123,7 @@ def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(
     small = ["--iterations", "2", "--width", "4", "--minibatch", "64", "--report-games", "2", "--imitate-games", "4"]
     told = CliRunner().invoke(app, [*against, *small, "--imitate", "dumbbot", "--out", str(tmp_path)])
     assert told.exit_code == 0, told.output
-    for stage in (r"watching dumbbot: \d of 2 years", r"imitating dumbbot: \d+ of \d+ steps", r"of 2 iterations, 0:",
+    for stage in (r"watching dumbbot: \d of 4 games", r"imitating dumbbot: \d+ of \d+ steps", r"of 2 iterations, 0:",
                   r"measuring: \d+ of 10 games"):  # fmt: skip
         assert re.search(rf"^.*{stage}", told.stderr, re.M), (stage, told.stderr[-2000:])
     assert "iterations" not in told.stdout

@@ -251,7 +251,7 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
         torch.manual_seed(ord(name))
         train_modal(ModalConfig("program:FairBot", iterations=1, games=8, seed=seed, out=tmp_path / name))
         assert torch.equal(torch.rand(1), drawn)  # torch's own generator is left alone
-    a, b, c = (state(tmp_path / name)["network/logits"] for name in "abc")
+    a, b, c = (state(tmp_path / name)["network/learner/logits"] for name in "abc")
     assert torch.equal(a, b)
     assert not torch.equal(a, c)
 

@@ -373,9 +373,9 @@ def test_a_429_pauses_all_calls(connect: Connect, question: Request, stub: InPro
     assert min(began) >= 130.0
 
 
-@pytest.mark.parametrize("others", [0, 100])
+@pytest.mark.parametrize("others", [False, True])
 def test_a_429_is_no_failure_while_others_are_answered(
-    others: int, connect: Connect, question: Request, stub: InProcess, monkeypatch: pytest.MonkeyPatch
+    others: bool, connect: Connect, question: Request, stub: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A question may be refused more often than there are retries."""
     answer, refused = stub.answer, []
@@ -391,8 +391,9 @@ def test_a_429_is_no_failure_while_others_are_answered(
 
     async def main() -> Reply:
         unlucky = asyncio.create_task(model.acomplete(replace(question, user=(Block("unlucky"),))))
-        for number in range(others):
-            await model.acomplete(replace(question, sample=number))
+        number = 0
+        while others and not unlucky.done():
+            await model.acomplete(replace(question, sample=(number := number + 1)))
         return await unlucky
 
     if others:
