@@ -63,9 +63,7 @@ DEMO_GAMES = 5
 DEMO_SELECTION_GAMES = 2  # selection games per attack
 LEARNED = "rl:best-response"  # comes with the package
 
-Witness = Annotated[
-    Path | None, typer.Option(help="Save a typical game of the best attack to this file.")
-]
+Witness = Annotated[Path | None, typer.Option(help="Save a typical game of the best attack to this file.")]
 
 
 @with_options
