@@ -109,15 +109,25 @@ def _not_a_turn(info: object) -> str:
     )
 
 
-def generator(agent: str, seed: int, *stream: int) -> np.random.Generator:
-    """A player's random numbers: other powers, seeds and streams draw others.
+def check_reset(agent: object, seed: object) -> None:
+    """Check what a policy is reset with.
 
     Raises:
         ActionError: `agent` is no name, or `seed` no seed.
     """
     if not isinstance(agent, str):
         raise ActionError(f"agent={checks.quoted(agent)}: give the name of a power")
-    return np.random.default_rng([checks.seed(seed, ActionError), *stream, *agent.encode(errors="replace")])
+    checks.seed(seed, ActionError)
+
+
+def generator(agent: str, seed: int, *stream: int) -> np.random.Generator:
+    """A player's random numbers: other powers, seeds and streams draw others.
+
+    Raises:
+        ActionError: as `check_reset`.
+    """
+    check_reset(agent, seed)
+    return np.random.default_rng([int(seed), *stream, *agent.encode(errors="replace")])
 
 
 def subseed(seed: int, part: int) -> int:

@@ -43,8 +43,9 @@ def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception]
 
 def is_list(value: object) -> bool:
     """Whether a value lists others in an order: no text, set or dict, and no array without a dimension."""
-    is_none = isinstance(value, (str, bytes, Set, Mapping)) or (isinstance(value, np.ndarray) and value.ndim == 0)
-    return isinstance(value, Iterable) and not is_none
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Set, Mapping))
 
 
 def is_whole(value: object) -> bool:

@@ -353,7 +353,7 @@ class Game(PublicPosition):
         Raises:
             RecordError: the file cannot be written, or its name does not end in .html (it may be the saved game).
         """
-        if not (isinstance(path, str | os.PathLike) and str(path).lower().endswith((".html", ".htm"))):
+        if not str(saved.file_path(path)).lower().endswith((".html", ".htm")):
             raise RecordError(f"cannot write a page to {quoted(path)}: give a name that ends in .html")
         saved.save_text(self._page(annotations), path)
 

@@ -26,7 +26,7 @@ from agents.lm.prompts.wording import Flavour
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
-from agents.policy import generator, is_modal, view_of
+from agents.policy import check_reset, is_modal, view_of
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
@@ -74,7 +74,7 @@ class LMPolicy(AskingPolicy):
         Raises:
             ValueError: a negative seed.
         """
-        generator(agent, seed)  # checks both
+        check_reset(agent, seed)
         self.agent, self.seed = agent, seed
         self.ledger = Ledger()
         self._writer.reset(agent, seed, self.ledger)

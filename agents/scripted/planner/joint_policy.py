@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from agents.policy import Described, generator, view_of
+from agents.policy import Described, check_reset, view_of
 from welfare_env.errors import ActionError
 from welfare_env.game.view import MESSAGES
 
@@ -34,7 +34,7 @@ class JointPolicy(Described, ABC):
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
         """Start a new game as all of `agents`; as `reset`."""
         for agent in agents if isinstance(agents, list | tuple) else (agents,):
-            generator(agent, seed)  # checks both
+            check_reset(agent, seed)
         self.members = tuple(agents)
         self._planned: tuple[str, Orders] = ("", {})  # the last phase, and the orders in it
 
