@@ -10,6 +10,7 @@ from open_spiel.python.algorithms import best_response, cfr, exploitability
 
 import agents
 import welfare_env
+import welfare_env.envs.open_spiel  # registers the game
 from evaluation import exact
 from welfare_env import Game, Rules, RulesError
 
