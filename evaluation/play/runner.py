@@ -176,7 +176,8 @@ class Runner:
         asking = [spec for spec in new if spec.asks_language_models and not spec.has_people]
         if self._workers.count == 1 or len(asking) == 1:
             asking = []
-        others = [spec for spec in new if spec not in set(asking)]
+        together = set(asking)
+        others = [spec for spec in new if spec not in together]
         at_once = _played_at_once(asking, self._workers.count, self.models)
         with self.open(), closing(at_once):
             for spec, record in chain(loaded, self._played(others, facts), at_once):

@@ -113,7 +113,8 @@ def conditions(games: Iterable[StoredGame]) -> dict[StoredCondition, list[Stored
 def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> dict[StoredCondition, list[StoredGame]]:
     """The `number` most recently stored conditions, in the order of `groups`; 0 for all."""
     ranked = sorted(groups, key=lambda condition: max(game.created for game in groups[condition]), reverse=True)
-    return {condition: games for condition, games in groups.items() if condition in ranked[: number or None]}
+    kept = set(ranked[: number or None])
+    return {condition: games for condition, games in groups.items() if condition in kept}
 
 
 def numbered(games: Iterable[StoredGame]) -> dict[int, tuple[int, int]]:
