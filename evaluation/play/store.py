@@ -227,17 +227,13 @@ class GameStore:
         copied = Copied()
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            try:
+            with connection:  # commits, or rolls back after any error
                 for row in rows:
                     if connection.execute(f"{_INSERT} DO NOTHING", row).rowcount:
                         copied.added.append(row[0])
                         continue
                     (checksum,) = connection.execute("SELECT checksum FROM games WHERE key = ?", row[:1]).fetchone()
                     (copied.present if checksum == row[3] else copied.differing).append(row[0])
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
         return copied
 
     def _stored_game(self, key: Any, text: Any, created: Any) -> StoredGame:
