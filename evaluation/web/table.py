@@ -133,12 +133,10 @@ class SeatedGame:
 
     # Changes of the game, which are on disk when the method returns.
 
-    def enter(self, seat: str) -> bool:
-        """Record a person's arrival; return whether it is new."""
-        if seat in self.entered or seat not in self.people:
-            return False
-        self._write({"kind": "enter", "seat": seat})
-        return True
+    def enter(self, seat: str) -> None:
+        """Record a person's arrival, if it is new."""
+        if seat in self.people and seat not in self.entered:
+            self._write({"kind": "enter", "seat": seat})
 
     def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
         """Accept a person's answer: {"step", "number", "orders": [...]} or {"step", "number", "messages": {...}}.

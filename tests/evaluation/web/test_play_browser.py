@@ -332,7 +332,7 @@ def answer(person, step, **given) -> None:
 
 
 def test_seven_tabs_of_one_browser(serving):
-    """One event stream for all of them: browsers open six connections to a server."""
+    """Browsers open six connections to a server, and share them among its tabs."""
     hosted = serving(table_settings("7*human:", Rules(years=1, message_rounds=1)))
     with Browser() as browser:
         tabs = []
