@@ -42,7 +42,7 @@ class Host:
         self.store, self.models = store, models
         seats.lock()
         try:
-            self._takeovers = {seat: seats.takeovers(seat) for seat in self.settings.seats}
+            self._takeovers = seats.takeovers()
             self.table = self._opened()
         except BaseException:
             seats.release()

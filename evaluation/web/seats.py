@@ -158,9 +158,10 @@ class GameFolder:
                 raise Refused(404, "used", USED)
             return len(_takeovers(entries, seat))
 
-    def takeovers(self, seat: str) -> int:
-        """The number of times that the seat was taken over."""
-        return len(_takeovers(self.journal.entries(), seat))
+    def takeovers(self) -> dict[str, int]:
+        """Seat -> the number of times that it was taken over."""
+        entries = self.journal.entries()
+        return {seat: len(_takeovers(entries, seat)) for seat in self.settings.seats}
 
 
 def _takeovers(entries: Sequence[Mapping[str, Any]], seat: str) -> list[Mapping[str, Any]]:
