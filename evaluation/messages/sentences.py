@@ -121,13 +121,11 @@ def _regex(text: str, **names: str) -> re.Pattern[str]:
     """A pattern of parts."""
 
     def filled(part: str) -> str:
-        return re.sub(r"\{([A-Z_]+)\}", lambda found: names.get(found[1]) or f"(?:{filled(_PARTS[found[1]])})", part)
+        spaced = part.replace(" ", r"\s+")
+        return re.sub(r"\{([A-Z_]+)\}", lambda found: names.get(found[1]) or f"(?:{filled(_PARTS[found[1]])})", spaced)
 
-    return re.compile(filled(text.replace(" ", r"\s+")), re.I)
+    return re.compile(filled(text), re.I)
 
-
-for _name in list(_PARTS):
-    _PARTS[_name] = _PARTS[_name].replace(" ", r"\s+")
 
 # Marks of clauses that are not the sender's own announcement
 _DISOWNED_BEFORE = re.compile(
