@@ -28,7 +28,6 @@ class EvaluationError(welfare_env.WelfareEnvError, ValueError):
 
 
 check_whole = partial(checks.check_whole, error=EvaluationError)
-board_of = welfare_env.load_board
 
 
 def check_games(games: int) -> None:

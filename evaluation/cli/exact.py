@@ -12,11 +12,11 @@ from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
-from evaluation.checks import board_of
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import read_coalitions
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.tables.game_tables import new_table
+from welfare_env import load_board
 
 if TYPE_CHECKING:
     from evaluation.exact import BestResponse
@@ -46,7 +46,7 @@ def exact(
     from evaluation.exact import best_response  # lazily: numba
 
     with errors_in_one_line(RESTARTS):
-        board = board_of(map_name)
+        board = load_board(map_name)
         chosen = resolve_coalitions(board, read_coalitions(coalitions, board.powers))
         tables.check()
         found = []

@@ -26,11 +26,11 @@ from agents.scripted.mixture import MixturePolicy
 from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
 from agents.toy_boards.shape import clique_of
-from evaluation.checks import ESTIMATE, PROGRAMS, EvaluationError, board_of, check_whole, listed
+from evaluation.checks import ESTIMATE, PROGRAMS, EvaluationError, check_whole, listed
 from evaluation.exact.opponents import NetworkPlayer, OpponentSeat, OpponentSeats, Player, ScriptedPlayer, refuse
 from evaluation.exact.results import BestResponse, Exploitability, OrdersByPhase
 from evaluation.exact.search import Search
-from welfare_env import Board, Game, Rules, View
+from welfare_env import Board, Game, Rules, View, load_board
 from welfare_env.checks import quoted
 
 Profile = str | Mapping[str, str | Policy]
@@ -112,7 +112,7 @@ def exploitability(
 
 
 def _checked_board(map_name: str, powers: tuple[str, ...], max_positions: int) -> Board:
-    board = board_of(map_name)
+    board = load_board(map_name)
     for power in powers:
         board.check_power(power)
     check_whole("max_positions", max_positions, 1, 10**9)

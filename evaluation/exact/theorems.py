@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
 from agents.toy_boards.shape import clique_of
-from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.checks import EvaluationError, check_whole
 from evaluation.exact.graph_kernels import BEST, MAX_YEARS, NODES, STATED
 from evaluation.exact.punisher_search import PunisherSearch
+from welfare_env import load_board
 from welfare_env.checks import choice
 
 PUNISHERS = {"stated": STATED, "ranked": 300, "best": BEST}
@@ -64,7 +65,7 @@ def roles(map_name: str) -> dict[str, str]:
     Raises:
         UnknownMapError: not clique:n or shared-clique:n with n from 2 to 7.
     """
-    clique = clique_of(board_of(map_name))
+    clique = clique_of(load_board(map_name))
     powers = clique.board.powers
     if not clique.is_shared:
         return {"player": powers[0]}
@@ -86,7 +87,7 @@ def deviation_gains(map_name: str, years: int, punishers: str = "stated") -> Ite
     """
     check_whole("years", years, 1, MAX_YEARS)
     choice("punishers", punishers, PUNISHERS, error=EvaluationError)
-    board = board_of(map_name)
+    board = load_board(map_name)
     clique = clique_of(board)
     for role, deviator in roles(map_name).items():
         number = board.power_index[deviator]

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
-from evaluation.checks import board_of
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
+from welfare_env import load_board
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import GLOBAL
 
@@ -122,7 +122,7 @@ def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
         matrix: dict[str, dict[str, int]] = {}
         for (sender, recipient), number in sorted(Counter(sent).items()):
             matrix.setdefault(sender, {})[recipient] = number
-        board = board_of(record["map"] if map_name is None else map_name)
+        board = load_board(record["map"] if map_name is None else map_name)
         return MessageAnalysis(matrix, tuple(promises(record, board)))
     except WelfareEnvError:
         raise

@@ -9,10 +9,10 @@ from typing import Any
 
 import agents
 from agents.specs import PolicyLike, Profile
-from evaluation.checks import EvaluationError, board_of, check_games, check_seed
+from evaluation.checks import EvaluationError, check_games, check_seed
 from evaluation.play.game_spec import GameSpec, game_seed, selection_seed
 from evaluation.play.start import Start
-from welfare_env import Board, Rules, RulesError
+from welfare_env import Board, Rules, RulesError, load_board
 from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
 from welfare_env.game.press import MEDIATOR
@@ -70,7 +70,7 @@ class Setting:
                 raise EvaluationError("start: the rules and the map are those of the earlier game: leave them out")
             object.__setattr__(self, "rules", self.start.rules)
             object.__setattr__(self, "map_name", self.start.map_name)
-        board_of(self.map_name)
+        load_board(self.map_name)
 
     @property
     def played(self) -> Rules:
@@ -80,7 +80,7 @@ class Setting:
     @cached_property
     def board(self) -> Board:
         """The board of the map."""
-        return board_of(self.map_name)
+        return load_board(self.map_name)
 
     def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> list[GameSpec]:
         """The first `games` games of a profile, with `others` replacing the policies of some powers.

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import agents
 from agents.specs import read_profile
-from evaluation.checks import EvaluationError, board_of
+from evaluation.checks import EvaluationError
 from evaluation.play.game_spec import GameSpec
-from welfare_env import Rules
+from welfare_env import Rules, load_board
 from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.errors import UnknownPowerError, did_you_mean
@@ -90,7 +90,7 @@ def seated(people: Sequence[str], others: str, rules: Rules, map_name: str = "st
         SeatedGameError: a power is named twice.
         UnknownAgentError, ProfileError, UnknownMapError: an invalid policy, profile or map.
     """
-    powers = board_of(map_name).powers
+    powers = load_board(map_name).powers
     seats = [power.upper() for power in people]
     for seat in seats:
         if seats.count(seat) > 1:

@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.toy_boards.shape import NOBODY, Clique, clique_of
-from evaluation.checks import board_of
 from evaluation.exact.graph_kernels import BUILD_HERE, DISBAND_HERE
 from evaluation.exact.phases import Expander, Given, Stepper
 from evaluation.exact.punisher_search import first_bounds
 from research.price_of_peace.certificates import MINE, OTHERS, UNIT, Certificate
-from welfare_env import Rules
+from welfare_env import Rules, load_board
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE_TYPES, RETREATS, WINTER, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
@@ -61,7 +60,7 @@ class Checker:
     """Checks certificates of one board and deviator; what positions lead to is remembered between them."""
 
     def __init__(self, map_name: str, deviator: str) -> None:
-        self.board = board_of(map_name)
+        self.board = load_board(map_name)
         self.clique, self.deviator = clique_of(self.board), self.board.power_index[deviator]
         self.others = tuple(who for who in range(len(self.board.powers)) if who != self.deviator)
         self.engine, self.stepper = self._engine(1), Stepper(self.board, Rules(press=None, years=2))

@@ -27,7 +27,6 @@ import typer
 
 from agents.runtime.progress import metered
 from agents.toy_boards.shape import Clique, clique_of
-from evaluation.checks import board_of
 from evaluation.exact.phases import NO_ORDER, Expander, Stepper
 from evaluation.exact.results import OrdersByPhase
 from research.price_of_peace.certificates import UNIT, Certificate
@@ -36,7 +35,7 @@ from research.price_of_peace.naming import Naming
 from research.price_of_peace.threat_proofs import OVER, PathThreats
 from research.price_of_peace.threats import CLOSE, ThreatSearch
 from research.tables import Folder, show
-from welfare_env import Rules
+from welfare_env import Rules, load_board
 from welfare_env.engine import DONE, WINTER, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
@@ -114,7 +113,7 @@ class FrontierSearch:
     """
 
     def __init__(self, map_name: str, years: int) -> None:
-        self.board, self.years = board_of(map_name), years
+        self.board, self.years = load_board(map_name), years
         clique, rules = clique_of(self.board), Rules(press=None, years=years)
         self.powers, self.centers = len(self.board.powers), len(self.board.centers)
         self.most = years * self.centers

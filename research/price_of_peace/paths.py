@@ -15,10 +15,10 @@ import typer
 
 from agents.runtime.progress import metered
 from agents.toy_boards.shape import Clique, clique_of
-from evaluation.checks import board_of
 from evaluation.exact.results import OrdersByPhase
 from research.price_of_peace.frontier import FrontierSearch
 from research.tables import Folder, show
+from welfare_env import load_board
 
 HEAD = ("board, years", "path", "sum", "of", "best of the paper's", "points", "gain by leaving", "positions")
 
@@ -60,7 +60,7 @@ GAMES = {
 
 def row_of(map_name: str, years: int, kind: str) -> list[str]:
     """A row of the table; the certificates are checked."""
-    board = board_of(map_name)
+    board = load_board(map_name)
     total, *rest = FrontierSearch(map_name, years).certified(KINDS[kind](clique_of(board))).row()
     most = years * len(board.centers)
     papers = most - len(board.powers) * max(years - 2, 0)  # pi_{T-1}

@@ -15,17 +15,17 @@ import numpy as np
 
 from agents.scripted.punisher import excluded
 from agents.toy_boards.shape import clique_of
-from evaluation.checks import board_of
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.punisher_search import PunisherSearch
 from evaluation.exact.theorems import PUNISHERS, roles
 from research.price_of_peace.certificates import OTHERS, UNIT, Certificate
 from research.price_of_peace.naming import Naming, path_of
+from welfare_env import load_board
 
 
 def search_of(map_name: str, role: str, punishers: str) -> PunisherSearch:
     """The search of one kind of deviator, for all lengths of game."""
-    board = board_of(map_name)
+    board = load_board(map_name)
     clique = clique_of(board)
     number = board.power_index[roles(map_name)[role]]
     return PunisherSearch(clique, number, excluded(clique, None), PUNISHERS[punishers])

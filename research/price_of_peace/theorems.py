@@ -18,7 +18,6 @@ import typer
 
 from agents.runtime.progress import metered
 from agents.toy_boards.shape import clique_of
-from evaluation.checks import board_of
 from evaluation.exact.theorems import roles
 from research.price_of_peace.certificates import UNIT
 from research.price_of_peace.checking import Checker
@@ -26,6 +25,7 @@ from research.price_of_peace.punisher_proofs import proven, search_of
 from research.price_of_peace.threat_proofs import threat_certificate
 from research.price_of_peace.threats import ThreatSearch
 from research.tables import Folder, show
+from welfare_env import load_board
 
 BOARDS = [f"{kind}:{n}" for kind in ("clique", "shared-clique") for n in range(3, 8)]
 LONGEST: dict[str, dict[str, int]] = {
@@ -70,7 +70,7 @@ def deterministic(map_name: str, role: str, punishers: str, years: int) -> Itera
 
 def randomizing(map_name: str, role: str, punishers: str, years: int) -> Iterator[tuple[int, Fraction]]:
     """T - t and gain of every game with t = 1."""
-    board = board_of(map_name)
+    board = load_board(map_name)
     power = roles(map_name)[role]
     threats, checker = ThreatSearch(clique_of(board), board.power_index[power]), Checker(map_name, power)
     for length in range(1, years + 1):

@@ -16,7 +16,6 @@ import numpy as np
 from agents.scripted.punisher import excluded
 from agents.toy_boards.punishing_kernels import DEVIATORS, PUNISHERS
 from agents.toy_boards.shape import clique_of
-from evaluation.checks import board_of
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.phases import Expander, Given, Stepper
 from evaluation.exact.results import OrdersByPhase
@@ -24,7 +23,7 @@ from evaluation.exact.theorems import roles
 from research.price_of_peace.certificates import MINE, OTHERS, UNIT, Certificate
 from research.price_of_peace.naming import Naming, path_of
 from research.price_of_peace.threats import CLOSE, DISARMED, Key, ThreatSearch
-from welfare_env import Rules
+from welfare_env import Rules, load_board
 from welfare_env.engine import State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
@@ -42,7 +41,7 @@ def threat_certificate(
     Args:
         threats: a search of this board and role to continue, of games of any length; None: a new one.
     """
-    board = board_of(map_name)
+    board = load_board(map_name)
     clique, number = clique_of(board), board.power_index[roles(map_name)[role]]
     found = PathThreats(
         threats or ThreatSearch(clique, number), number, years, path_of(clique, excluded(clique, None), years, t)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from evaluation.cli.commands import app
 
 COMMANDS = {
-    "exact": ("exact.board_of", ["exact", "hold"]),
+    "exact": ("exact.load_board", ["exact", "hold"]),
     "messages": ("games.open_store", ["messages"]),
     "replay": ("games.saved_games", ["replay", "1"]),
     "transcript": ("games.saved_games", ["transcript", "1"]),

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from agents.toy_boards.shape import clique_of
-from evaluation.checks import board_of
 from evaluation.exact.phases import Expander, Stepper
 from research.price_of_peace import armed_years, punisher_proofs, threat_proofs
 from research.price_of_peace.certificates import UNIT, Certificate, load_all
@@ -21,7 +20,7 @@ from research.price_of_peace.punisher_proofs import proven, search_of
 from research.price_of_peace.theorems import gains
 from research.price_of_peace.threat_proofs import threat_certificate
 from research.price_of_peace.threats import solve_game
-from welfare_env import Rules, vector_env
+from welfare_env import Rules, load_board, vector_env
 from welfare_env.engine import State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
@@ -83,7 +82,7 @@ def test_nearly_all_welfare_is_possible_if_nobody_may_gain() -> None:
     ],
 )
 def test_paths_by_hand(map_name: str, years: int, path, points: tuple[int, ...], gain: Fraction) -> None:
-    found = FrontierSearch(map_name, years).certified(path(clique_of(board_of(map_name))))
+    found = FrontierSearch(map_name, years).certified(path(clique_of(load_board(map_name))))
     assert (found.points, found.gain) == (points, gain)
     assert all(check(each) for each in found.certificates)
 
@@ -174,7 +173,7 @@ def test_no_corrupted_certificate_claims_less_than_the_truth(seed: int) -> None:
 
 def test_positions_are_taken_for_one_only_if_they_differ_in_names() -> None:
     """On shared-clique:3 with PLAYERB fixed only A and D may change names."""
-    clique = clique_of(board_of("shared-clique:3"))
+    clique = clique_of(load_board("shared-clique:3"))
     games, names = vector_env(40, "shared-clique:3", Rules(press=None, years=3)), Renamings(clique, 1)
     games.reset(0)
     swap, place = np.array([3, 1, 2, 0, -1]), np.array([0, 1, 2, 6, 4, 5, 3])
@@ -196,7 +195,7 @@ def test_positions_are_taken_for_one_only_if_they_differ_in_names() -> None:
 def test_the_checker_plays_what_the_engine_plays() -> None:
     """Each listed position, with its mix against every order of the deviator, one by one on the reference engine."""
     certificate = certificates()[0]
-    checked, board = checker(certificate), board_of(certificate.map_name)
+    checked, board = checker(certificate), load_board(certificate.map_name)
     reference = make_engine("reference", board, Rules(press=None, years=2))
     stepper = Stepper(board, Rules(press=None, years=2))
     expander = Expander(board, (checked.deviator,), stepper)
