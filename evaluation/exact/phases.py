@@ -199,8 +199,7 @@ def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, al
 
     Args:
         lists: the legal orders of each unit.
-        others: the orders of the other powers' units, int32 [k], or [ways, k] for several ways; units without an order
-            hold.
+        others: the orders of the other powers' units, int32 [ways, k]; units without an order hold.
         alone: whether no other power has units.
     """
     kind = board.orders.kind
@@ -210,7 +209,7 @@ def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, al
     for column, orders in enumerate(lists):
         found = [plans]
         for order in orders[(kind[orders] == SUPPORT_HOLD) | (kind[orders] == SUPPORT_MOVE)].tolist():
-            is_matched = [_is_matched(board, order, plans, given) for given in np.atleast_2d(others)]
+            is_matched = [_is_matched(board, order, plans, given) for given in others]
             matched = plans[(kind[plans[:, column]] == HOLD) & np.any(is_matched, axis=0)]
             matched[:, column] = order
             found.append(matched)
