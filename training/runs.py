@@ -49,8 +49,7 @@ def train(
 
     Returns:
         In Diplomacy the folder of the last checkpoint, for ``agents.make("rl:PATH")``, next to the best one in
-        ``best``; in modal_env the result; of a
-        population its steps.
+        ``best``; in modal_env the result; of a population its steps.
 
     Raises:
         TrainingError: the folder holds another training, or the weights are no longer finite.

@@ -26,6 +26,7 @@ from training.board.seats import Lineup
 from training.errors import TrainingError
 from training.population.config import PopulationConfig
 from training.run_folder import CONFIG, read_config, replaced, write_json
+from training.state import check_same
 from welfare_env.board.loading import load_board
 from welfare_env.rules import Rules
 
@@ -94,10 +95,8 @@ def _saved(config: PopulationConfig) -> list[Step]:
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / CONFIG, {"kind": "population", **config.to_dict()})
         kind, values = read_config(folder)
-        mine = config.to_dict()
-        changed = [name for name in mine if name not in config.free and values.get(name) != mine[name]]
-        if kind != "population" or changed:
-            raise TrainingError(f"{folder} holds another training ({', '.join(changed) or kind}): give another folder")
+        there = {name: value for name, value in values.items() if name not in config.free}
+        check_same(folder, {"kind": kind, **there}, {"kind": "population", **config.identity()})
         return [Step(**each) for each in json.loads((folder / STEPS).read_text())] if (folder / STEPS).exists() else []
     except (OSError, ValueError, TypeError) as error:
         raise TrainingError(f"{folder}: no population can be kept there: {error!s:.200}") from error
