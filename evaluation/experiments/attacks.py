@@ -13,9 +13,15 @@ import numpy as np
 from agents.specs import Profile
 from evaluation.checks import MAX_GAMES, EvaluationError, check_games, check_whole
 from evaluation.experiments.deviators import Deviator
-from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Screened, Witness, by_power
+from evaluation.experiments.exploitability_result import (
+    Attack,
+    ExploitabilityResult,
+    Screened,
+    Witness,
+    by_power,
+)
 from evaluation.experiments.notes import Orders, illegal_order_notes, orders_of
-from evaluation.measures.gains import FINALISTS, choose, member_gains, rounds
+from evaluation.measures.gains import FINALISTS, Selection, choose, member_gains, rounds
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
@@ -146,15 +152,6 @@ def run_attacks(
     runner.begin(max_games)
     played = AttackGames(runner)
 
-    def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
-        """For each attack, the members' gains in these selection games, [games, members]; nothing else is measured."""
-        deviations = [ITSELF, *(tried[candidate] for candidate in candidates)]
-        selection = [setting.selection_game(profile, number) for number in numbers]
-        found = played.play(deviations, selection, lambda record, _: welfare_per_year(record))
-        base, *others = map(by_power, found)
-        pairs = zip(deviations[1:], others, strict=True)
-        return [member_gains(base, points, each.coalition) for each, points in pairs]
-
     records: dict[tuple[Attack, int], bytes] = {}  # compressed to a tenth
 
     def measured(record: Record, each: Deviation) -> GameMeasures:
@@ -163,7 +160,7 @@ def run_attacks(
         return measure(record, each.coalition, paper_code=setting.paper_code)
 
     with runner.open():
-        choice = choose(len(tried), gains, selection_games) if len(tried) > 1 else None
+        choice = selected(played, setting, profile, tried, selection_games) if len(tried) > 1 else None
         confirmed = list(range(len(tried)))
         if choice and len(tried) > CONFIRMED:
             confirmed = sorted({*choice.contenders, *choice.leaders([each.group for each in tried])})
@@ -194,6 +191,23 @@ def run_attacks(
     )
     illegal = illegal_order_notes(played.orders.values())
     return replace(result, notes=notes + stronger_notes(result) + illegal)
+
+
+def selected(
+    played: AttackGames, setting: Setting, profile: Profile, tried: Sequence[Deviation], selection_games: int
+) -> Selection:
+    """Select among attacks in games of their own; nothing but the members' gains is measured in these."""
+
+    def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
+        """For each attack, the members' gains in these selection games, [games, members]."""
+        deviations = [ITSELF, *(tried[candidate] for candidate in candidates)]
+        selection = [setting.selection_game(profile, number) for number in numbers]
+        found = played.play(deviations, selection, lambda record, _: welfare_per_year(record))
+        base, *others = map(by_power, found)
+        pairs = zip(deviations[1:], others, strict=True)
+        return [member_gains(base, paid, each.coalition) for each, paid in pairs]
+
+    return choose(len(tried), gains, selection_games)
 
 
 def _typical(base: Sequence[GameMeasures], games: Sequence[GameMeasures], who: Coalition) -> tuple[int, float]:
