@@ -32,7 +32,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, run_red_team
 from evaluation.experiments.self_play import SelfPlayResult, run_self_play
 from evaluation.measures import costs
-from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.measures.intervals import Estimate, mean_estimate, nearest_to_mean
 from evaluation.measures.lm_usage import usage_of
 from evaluation.measures.promise_keeping import kept_promises
 from evaluation.measures.rows import GamesResult, same_columns
@@ -132,8 +132,7 @@ def _of_messages(result: SelfPlayResult) -> dict[str, Estimate]:
 def _typical(result: SelfPlayResult) -> Record:
     """The record of the game with welfare (in standard games, best score) nearest to the mean."""
     values = (result.root_nash_welfare if result.rules.is_welfare else result.best_score).per_game
-    mean = sum(values) / len(values)
-    return result.records[min(range(len(values)), key=lambda place: abs(values[place] - mean))]
+    return result.records[nearest_to_mean(values)]
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,10 +19,11 @@ from evaluation.experiments.exploitability_result import (
     Screened,
     Witness,
     by_power,
+    points,
 )
 from evaluation.experiments.notes import Orders, illegal_order_notes, orders_of
 from evaluation.measures.gains import FINALISTS, Selection, choose, member_gains, rounds
-from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
+from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates, nearest_to_mean
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
 from evaluation.play.game_spec import GameSpec
@@ -212,10 +213,8 @@ def selected(
 
 def _typical(base: Sequence[GameMeasures], games: Sequence[GameMeasures], who: Coalition) -> tuple[int, float]:
     """The number of the game in which the least gain of a member is nearest to its mean, and this gain."""
-    pairs = zip(games, base, strict=True)
-    gains = [min(game.welfare_per_year[each] - usual.welfare_per_year[each] for each in who) for game, usual in pairs]
-    mean = sum(gains) / len(gains)
-    chosen = min(range(len(gains)), key=lambda game: abs(gains[game] - mean))
+    gains = member_gains(points(base), points(games), who).min(axis=1).tolist()
+    chosen = nearest_to_mean(gains)
     return chosen, gains[chosen]
 
 

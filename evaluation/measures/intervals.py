@@ -23,7 +23,7 @@ and width.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -320,3 +320,9 @@ def _sample(values: ArrayLike) -> Floats:
     if sample.ndim != 1 or sample.size == 0:
         raise SampleError(f"an estimate needs one number per game, not an array of shape {sample.shape}")
     return sample
+
+
+def nearest_to_mean(values: Sequence[float]) -> int:
+    """The number of the value nearest to the mean, the first of several: a typical game."""
+    mean = sum(values) / len(values)
+    return min(range(len(values)), key=lambda number: abs(values[number] - mean))
