@@ -226,11 +226,11 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         return Checkpoint(weights, size, texts[0], rules, texts[1], origin, about["weights"], words, greedy, kind)
 
 
-def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Weights]:
-    """What a network's folder says, and its weights, given the folder or the name of a checkpoint of the package.
+def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a network's folder says, given the folder or the name of a checkpoint of the package.
 
     Raises:
-        CheckpointError: the folder is missing, damaged, far too large, or of another format.
+        CheckpointError: the folder is missing or incomplete, its JSON damaged or far too large, or of another format.
     """
     if not isinstance(folder, str | os.PathLike):
         raise CheckpointError(f"checkpoint {folder!r:.80}: give the path of its folder")
@@ -243,12 +243,26 @@ def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Weights]:
         )
     try:
         about = parse_json(read_file(path / ABOUT, LARGEST_ABOUT))
-        content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_cause(error)}") from error
+        raise _unreadable(path, error) from error
     number = about.get("format") if isinstance(about, dict) else None
     if type(number) is not int or number != FORMAT:
         raise CheckpointError(f"{path / ABOUT}: format {number!r:.80}; this version reads format {FORMAT}")
+    return about
+
+
+def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Weights]:
+    """What a network's folder says, and its weights.
+
+    Raises:
+        CheckpointError: as `read_about`; or the weights are damaged or far too large.
+    """
+    about = read_about(folder)
+    path = folder_of(os.fspath(folder))
+    try:
+        content = read_file(path / WEIGHTS)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
     if hashlib.sha256(content).hexdigest() != about.get("weights"):
         raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} describes: it is damaged or was replaced")
     with damaged_in(path):
@@ -277,9 +291,10 @@ def _hint(path: Path, name: str) -> str:
     return did_you_mean(name, trained_names())
 
 
-def _cause(error: Exception) -> str:
+def _unreadable(path: Path, error: Exception) -> CheckpointError:
     named = getattr(error, "filename", None)
-    return f"{reason(error)} ({Path(named).name:.80})" if named else str(error)
+    cause = f"{reason(error)} ({Path(named).name:.80})" if named else str(error)
+    return CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {cause}")
 
 
 def git_revision() -> str:

@@ -94,7 +94,7 @@ def check_game(folder: str, board: Board, rules: Rules) -> None:
     Raises:
         CheckpointError: it cannot be read, or cannot play there.
     """
-    if checkpoint.read(folder)[0].get("architecture") in checkpoint.NETWORKS:
+    if checkpoint.read_about(folder).get("architecture") in checkpoint.NETWORKS:
         checkpoint.load(folder).rules_of_play(board, rules)
     else:
         load(folder).check(board_setting(board, rules))
@@ -106,7 +106,7 @@ def player_of(path: str, greedy: bool | None) -> Any:
     Raises:
         CheckpointError: it cannot be read.
     """
-    about, _ = checkpoint.read(path)
+    about = checkpoint.read_about(path)
     if about.get("architecture") in checkpoint.NETWORKS:
         return LearnedPolicy(path, greedy)
     return (ExportedModalPolicy if about.get("game") == "modal_env" else ExportedPolicy)(path, greedy)
