@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents.scripted.center_partition import planned_owners
+from agents.scripted.deterrents.ownership import fair_shares
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.plans import DISARMED, PEACE, Course, Move, Neutral, Plan, ended, nearest
@@ -98,7 +99,7 @@ def fixed_plan(
     taking = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=2)
     ready = replace(taking, move=Move.STAGE, neutral=Neutral.DUE)
     denying, fetching = Course(Move.DENY, denied, units=1), [Course(Move.FETCH, neutral=Neutral.ALL, units=1)] * 4
-    share = list(planned_owners(board).values()).count(first)
+    share = fair_shares(board)[first]
     filling = Course(Move.TAKE, neutral=Neutral.ALL, most=share + 2, units=2)
     own: dict[str, list[Course]] = {}  # of members that do something else than the others
     if name == "no-home":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents.scripted.center_partition import planned_owners
+from agents.scripted.deterrents.ownership import fair_shares
 from agents.scripted.planner.campaign import JOINT, PLANS, fixed_plan
 from agents.scripted.planner.distances import steps_between
 from agents.scripted.planner.plans import ANY_NUMBER, PEACE, Course, Move, Neutral, Plan, ended, nearest
@@ -37,8 +37,7 @@ class PlanDrawer:
     def __init__(self, board: Board, years: int, members: Sequence[str], rng: np.random.Generator) -> None:
         self.board, self.years, self.members, self.rng = board, years, tuple(members), rng
         self.near = {member: nearest(board, member, members)[:NEAREST] for member in members}
-        owners = list(planned_owners(board).values())
-        self.shares = {member: owners.count(member) for member in members}
+        self.shares = fair_shares(board)
         self.names = [name for name in PLANS if name not in JOINT or len(members) > 1]
         self.moves = [each for each in Move if each not in (Move.SWAP, Move.RECEIVE) or len(members) > 1]
 

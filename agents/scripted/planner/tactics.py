@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.scripted.center_partition import partition, planned_owners
 from agents.scripted.deterrents.matching import matched
+from agents.scripted.deterrents.ownership import fair_shares
 from agents.scripted.peaceful_policy import foreign_centers
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.landing import TURNS_LEFT, is_landing, own_landing
@@ -42,7 +43,7 @@ def centers_wanted(view: View, course: Course, members: Iterable[str]) -> list[s
     neutral = {Neutral.NONE: set(), Neutral.DUE: due, Neutral.ALL: free}[course.neutral]
     if course.move is Move.FETCH:
         theirs = {center for power in members for center in view.centers[power]}
-        missing = sum(power == view.power for power in due_to.values()) - len(own)
+        missing = fair_shares(board)[view.power] - len(own)
         lost = [center for center, power in due_to.items() if power == view.power and center not in theirs]
         return list(dict.fromkeys([*sorted(neutral, key=distance)[: max(0, missing)], *sorted(lost, key=distance)]))
     if course.move is Move.RECEIVE:
