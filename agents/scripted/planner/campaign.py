@@ -160,7 +160,6 @@ def _ready(board: Board, member: str, courses: list[Course]) -> list[Course]:
         return 0.5 * all(place[:3] in board.centers for place in ways)
 
     def wish(course: Course) -> tuple[str, ...]:
-        homes = [home for victim in course.victims for home in board.start_centers[victim]]
-        return tuple(sorted(sorted(homes, key=distance)[:2], key=distance, reverse=True))
+        return tuple(sorted(sorted(course.homes(board), key=distance)[:2], key=distance, reverse=True))
 
     return [replace(each, wish=wish(each)) if each.move is Move.STAGE else each for each in courses]

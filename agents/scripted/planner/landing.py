@@ -79,7 +79,7 @@ def own_landing(view: View, course: Course, members: Iterable[str]) -> Landing |
 
     A receiver lands in the centers that partners hold, once they hold any.
     """
-    homes = course.wish or [home for power in course.victims for home in view.board.start_centers[power]]
+    homes = course.wish or course.homes(view.board)
     partners = [power for power in members if power != view.power]
     held = {center for power in partners for center in view.centers[power]}
     left = [home for home in homes if home not in view.centers[view.power]]

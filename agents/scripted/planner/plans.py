@@ -79,6 +79,10 @@ class Course:
     units: int | None = None
     wish: tuple[str, ...] = ()
 
+    def homes(self, board: Board) -> list[str]:
+        """The centers where its victims may build."""
+        return [home for power in self.victims for home in board.start_centers[power]]
+
 
 PEACE, DISARMED = Course(), Course(Move.HOLD, units=0)
 Moment = tuple[int, int, str]  # year, number of the phase in it, member

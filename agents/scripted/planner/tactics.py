@@ -51,17 +51,12 @@ def centers_wanted(view: View, course: Course, members: Iterable[str]) -> list[s
         return sorted(partners, key=lambda center: (partners[center], distance(center)))[:room]
     if course.move is Move.STAGE:
         return sorted(neutral, key=distance)[:room]
-    homes = set(homes_of(view, course))
+    homes = set(course.homes(board))
     victims = {center for power in course.victims for center in view.centers[power]}
     victims = homes.difference(own) if course.only_homes else victims
     targets = sorted(victims | neutral, key=lambda center: (center not in homes, distance(center)))
     wished = [center for center in course.wish if center not in own]
     return list(dict.fromkeys(wished + targets))[:room]
-
-
-def homes_of(view: View, course: Course) -> list[str]:
-    """The centers where a course's victims may build."""
-    return [home for power in course.victims for home in view.board.start_centers[power]]
 
 
 @dataclass
@@ -105,7 +100,7 @@ class Phase:
                 break
         far = [goal for goal in goals if goal not in self.entered]
         if course.move is Move.STAGE:
-            far = homes_of(view, course)
+            far = course.homes(view.board)
             for target in course.wish or far:
                 nearest = min(free, key=lambda unit: (steps(unit, target), unit), default=None)
                 if nearest is not None:
@@ -275,7 +270,7 @@ def winter(view: View, course: Course, following: Course, members: Iterable[str]
     if course.move is Move.FETCH:
         wanted = min(wanted, len(goals))
     if following.move is Move.STAGE:
-        goals = [*goals, *(following.wish or homes_of(view, following))]
+        goals = [*goals, *(following.wish or following.homes(view.board))]
 
     def distance(unit: str) -> int:
         return sum(sorted(steps(unit, goal) for goal in goals)[:2])
