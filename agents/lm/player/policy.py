@@ -27,7 +27,6 @@ from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
 from agents.policy import check_reset, is_modal, view_of
-from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
 
@@ -179,8 +178,7 @@ def is_asked(view: View) -> bool:
         return True
     if view.asked == MESSAGES:  # eliminated powers are not asked, but a mediator is
         return view.power == MEDIATOR or bool(view.units[view.power] or view.centers[view.power])
-    can_give = view.rules.transfers and view.phase_type == ADJUSTMENTS and view.power != MEDIATOR
-    return bool(can_give and view.welfare[view.power])
+    return view.points_to_give > 0
 
 
 def language_models(policy: Any) -> Iterator[LMPolicy]:

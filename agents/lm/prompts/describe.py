@@ -150,8 +150,7 @@ def instructions_section(view: View, contents: Contents) -> str:
 
 def _can_give(view: View, points: Points | None) -> bool:
     """Whether the player has points to give away now, and the prompt mentions points."""
-    is_winter = view.phase_type == ADJUSTMENTS and view.rules.transfers
-    return bool(is_winter and points and view.power != MEDIATOR and view.welfare[view.power])
+    return points is not None and view.points_to_give > 0
 
 
 def _movement(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
@@ -205,7 +204,7 @@ def _some_of(keys: Sequence[str], most: int) -> str:
 
 def _gifts(view: View, points: Points, is_list: bool) -> str:
     """How many points can be given away, and how."""
-    most, other = view.welfare[view.power], next(power for power in view.powers if power != view.power)
+    most, other = view.points_to_give, next(power for power in view.powers if power != view.power)
     if is_list:
         return f"You can give away up to {most} {points.short}, for example GIVE {most} {other}."
     sizes = gift_sizes(view)

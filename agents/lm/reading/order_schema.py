@@ -159,7 +159,7 @@ def has_names(size: int, number: int) -> bool:
 
 def gift_sizes(view: View) -> dict[str, int]:
     """Sizes of gifts, together at most the player's points: each is half of the rest, so any total can be given."""
-    left = view.welfare.get(view.power, 0) if view.rules.transfers and view.phase_type == ADJUSTMENTS else 0
+    left = view.points_to_give
     sizes: list[int] = []
     while left and len(sizes) < len(_GIFTS):
         sizes.append((left + 1) // 2)

@@ -276,7 +276,7 @@ class Large:
     """A view with many orders of one unit."""
 
     phase_type = "M"
-    rules = Rules()
+    points_to_give = 0
 
     def __init__(self, number: int, length: int) -> None:
         self.legal_orders = {"A PAR": tuple(f"{number:0{length}}" for number in range(number)), "A BRE": ("A BRE H",)}
