@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lm.errors import PromptError
-from agents.lm.models.protocol import Block
+from agents.lm.models.protocol import Block, text_of
 from agents.lm.prompts.describe import (
     adjacency_section,
     centers_section,
@@ -63,7 +63,7 @@ class Prompt:
     @property
     def text(self) -> str:
         """The whole prompt, system and user, as one text."""
-        return "".join(block.text for block in (*self.system, *self.user))
+        return text_of((*self.system, *self.user))
 
 
 class Draft(NamedTuple):
