@@ -94,9 +94,8 @@ class BackgroundLoop:
         future = self.submit(coroutine)
         try:
             return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+        finally:
+            future.cancel()  # no effect on one that is done
 
     async def wait(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Waits for a coroutine from any event loop."""
