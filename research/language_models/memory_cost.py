@@ -19,7 +19,7 @@ import typer
 
 import evaluation
 from agents.lm.models import Reply, Request
-from agents.lm.stub.replies import Instance
+from agents.lm.stub.replies import instance
 from research.games import track
 from research.tables import Folder, show
 from welfare_env import Rules
@@ -50,7 +50,7 @@ class Remembering:
             return Reply((SENTENCE * (length // len(SENTENCE) + 1))[:length])
         rng = np.random.default_rng(self.questions)
         schema: Any = request.schema
-        return Reply(json.dumps(Instance(schema, rng).make(schema)))
+        return Reply(json.dumps(instance(schema, rng)))
 
     def _count(self, request: Request) -> None:
         place = request.cache_key, request.schema is None

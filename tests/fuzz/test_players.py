@@ -21,7 +21,7 @@ from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
 from agents.lm.models.secrets import checked_url, checked_variable, hide_secrets, redacted
 from agents.lm.reading.parsing import parse, reply_schema
-from agents.lm.stub.replies import Instance
+from agents.lm.stub.replies import instance
 from agents.specs import AGENTS, named_files
 from agents.specs import read as read_spec
 from agents.specs.options import LM_OPTIONS
@@ -163,7 +163,7 @@ def replies(draw: Any) -> tuple[int, str, str, str]:
     view, rng = moments()[number][1], draw(st.randoms(use_true_random=False))
     schema = reply_schema(view)
     numbers = np.random.default_rng(rng.getrandbits(32))
-    reply = json.dumps(Instance(schema, numbers).make(schema))
+    reply = json.dumps(instance(schema, numbers))
     word = view.vocabulary[0] if view.vocabulary else SECRET
     draft = json.dumps({"reasoning": "", "orders": [], "messages": dict.fromkeys((*view.recipients, "GLOBAL"), word)})
     pieces = st.sampled_from(

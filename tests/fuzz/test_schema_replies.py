@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import agents
 import welfare_env
 from agents.lm.reading.parsing import parse, reply_schema
-from agents.lm.stub.replies import Instance
+from agents.lm.stub.replies import instance
 from tests.fuzz.hunting import hunt
 from welfare_env import Game, Rules, View
 from welfare_env.game.press import MEDIATOR
@@ -57,7 +57,7 @@ def test_replies(given: Any) -> None:
     name, spec, random = given
     game, view = random.choice(turns(name, spec))
     rng, schema = np.random.default_rng(random.getrandbits(32)), reply_schema(view)
-    text = json.dumps(Instance(schema, rng).make(schema))
+    text = json.dumps(instance(schema, rng))
     parsed, reply = parse(text, view), json.loads(text)
     assert parsed.issues == []
     assert sum(map(bool, reply.get("messages", {}).values())) == len(parsed.messages)

@@ -9,7 +9,7 @@ from xgrammar.testing import _is_grammar_accept_string as xgrammar_accepts
 
 from agents.lm.reading.grammar import gbnf
 from agents.lm.reading.parsing import reply_schema
-from agents.lm.stub.replies import Instance
+from agents.lm.stub.replies import instance
 from welfare_env import Game, Rules, View
 
 pytestmark = pytest.mark.tools
@@ -40,7 +40,7 @@ VIEWS = {
 def texts(view: View) -> list[tuple[str, str]]:
     """Five drawn replies, each with one that has an order too many; the same twice where no orders are asked for."""
     schema, rng = reply_schema(view), np.random.default_rng(3)
-    drawn = [json.dumps(Instance(schema, rng).make(schema)) for _ in range(5)]
+    drawn = [json.dumps(instance(schema, rng)) for _ in range(5)]
     return [(text, text.replace('"orders": {', '"orders": {"A XXX": "A XXX H", ')) for text in drawn]
 
 

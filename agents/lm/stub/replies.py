@@ -44,7 +44,7 @@ def stub_reply(prompt: str, schema: Mapping[str, Any] | None = None) -> str:
     rng = np.random.default_rng(int.from_bytes(seed[:8], "big"))
     if schema is not None:
         try:
-            return json.dumps(Instance(schema, rng).make(schema))
+            return json.dumps(instance(schema, rng))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ValueError(f"Invalid schema: {type(error).__name__}: {error}") from error
     if "json" not in prompt.lower():
@@ -66,35 +66,30 @@ def _orders(prompt: str, rng: np.random.Generator) -> list[str]:
     return [orders[rng.integers(len(orders))] for orders in found.values()]
 
 
-class Instance:
-    """Makes values that satisfy a JSON schema of the keywords that our schemas have, and a few more.
+def instance(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    """A value that satisfies a JSON schema of the keywords that our schemas have, and a few more.
 
     Args:
-        root: the whole schema.
+        schema: the schema.
         rng: generator that picks among the allowed values.
     """
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return _one_of(schema["enum"], rng)
+    if "anyOf" in schema:
+        return instance(_one_of(schema["anyOf"], rng), rng)
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    if kind == "object":
+        return {name: instance(inner, rng) for name, inner in schema.get("properties", {}).items()}
+    if kind == "array":
+        least = schema.get("minItems", 0)
+        most = max(least, min(schema.get("maxItems", _MOST_ITEMS), _MOST_ITEMS))
+        return [instance(schema.get("items", {}), rng) for _ in range(int(rng.integers(least, most + 1)))]
+    if kind == "string":
+        return _one_of(SENTENCES, rng)[: schema.get("maxLength")]
+    return {"boolean": False, "null": None}.get(kind, schema.get("minimum", 0))
 
-    def __init__(self, root: Mapping[str, Any], rng: np.random.Generator) -> None:
-        self._rng = rng
 
-    def make(self, schema: Mapping[str, Any]) -> Any:
-        """A value for `schema`."""
-        if "const" in schema:
-            return schema["const"]
-        if "enum" in schema:
-            return self._one_of(schema["enum"])
-        if "anyOf" in schema:
-            return self.make(self._one_of(schema["anyOf"]))
-        kind = schema.get("type", "object" if "properties" in schema else "string")
-        if kind == "object":
-            return {name: self.make(inner) for name, inner in schema.get("properties", {}).items()}
-        if kind == "array":
-            least = schema.get("minItems", 0)
-            most = max(least, min(schema.get("maxItems", _MOST_ITEMS), _MOST_ITEMS))
-            return [self.make(schema.get("items", {})) for _ in range(int(self._rng.integers(least, most + 1)))]
-        if kind == "string":
-            return self._one_of(SENTENCES)[: schema.get("maxLength")]
-        return {"boolean": False, "null": None}.get(kind, schema.get("minimum", 0))
-
-    def _one_of(self, values: Any) -> Any:
-        return values[self._rng.integers(len(values))]
+def _one_of(values: Any, rng: np.random.Generator) -> Any:
+    return values[rng.integers(len(values))]

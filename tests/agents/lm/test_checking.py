@@ -13,7 +13,7 @@ from agents.lm.player.policy import LMPolicy
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubRequest, StubServer
-from agents.lm.stub.replies import Instance, stub_reply
+from agents.lm.stub.replies import instance, stub_reply
 from agents.lm.stub.server import Response, refusal
 from welfare_env import Rules
 
@@ -120,7 +120,7 @@ def test_obeys() -> None:
     for view in views().values():
         schema = reply_schema(view)
         for _ in range(20):
-            text = json.dumps(Instance(schema, rng).make(schema))
+            text = json.dumps(instance(schema, rng))
             assert obeys(f" {text}\n", schema)
             for wrong in (text[:-1], f"Here: {text}", re.sub(r'"orders"', '"order"', text)):
                 assert not obeys(wrong, schema)

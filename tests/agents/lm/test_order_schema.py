@@ -21,7 +21,7 @@ from agents.lm.reading.grammar import gbnf
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.order_schema import LONGEST_ENUM, order_schema
 from agents.lm.reading.parsing import parse, reply_schema
-from agents.lm.stub.replies import Instance
+from agents.lm.stub.replies import instance
 from welfare_env import Game, Rules, View
 
 TEXT = {"type": "string"}
@@ -139,7 +139,7 @@ def test_both_providers_take_the_schema_of_any_winter(
     assert faults(schema) == []
     if TEXT in schema["properties"]["orders"].get("properties", {}).values():
         return  # too many sets to list
-    reply = Instance(schema, np.random.default_rng(points)).make(schema)
+    reply = instance(schema, np.random.default_rng(points))
     parsed = parse(json.dumps(reply), view)
     assert parsed.issues == []
     assert without_gifts(parsed.orders) == without_gifts(orders_of(reply))
@@ -189,7 +189,7 @@ def test_what_it_allows_is_legal_and_whole_and_what_its_grammar_allows(view: Vie
     rng, schema = np.random.default_rng(1), reply_schema(view)
     language = re.compile(as_regex(gbnf(schema)))
     for _ in range(60):
-        reply = Instance(schema, rng).make(schema)
+        reply = instance(schema, rng)
         text = json.dumps(reply)
         parsed = parse(text, view)
         assert parsed.issues == []
@@ -228,7 +228,7 @@ def test_no_more_builds_than_are_allowed_and_none_beside_disbands(name: str, mos
     view = VIEWS[name]
     assert view.max_builds == most
     schema, rng = reply_schema(view), np.random.default_rng(0)
-    drawn = [orders_of(Instance(schema, rng).make(schema)) for _ in range(200)]
+    drawn = [orders_of(instance(schema, rng)) for _ in range(200)]
     assert max(sum(each.endswith(" B") for each in orders) for orders in drawn) == most
     assert not any({each[-1] for each in orders} >= {"B", "D"} for orders in drawn)
 
@@ -295,7 +295,7 @@ def test_all_of_them_for_servers_without_a_limit() -> None:
     assert order_schema(view)["properties"] == dict.fromkeys(view.legal_orders, TEXT)
     schema = reply_schema(view, most=SCHEMAS["all"])
     assert len(schema["properties"]["orders"]["anyOf"]) == 165  # three of eleven
-    drawn = Instance(schema, np.random.default_rng(0)).make(schema)
+    drawn = instance(schema, np.random.default_rng(0))
     assert parse(json.dumps(drawn), view).issues == []
 
 
