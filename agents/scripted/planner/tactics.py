@@ -115,11 +115,13 @@ class Phase:
     ) -> dict[str, str]:
         """Unit -> order: units gather next to the goals, and enter all of them in the same Fall."""
         found, orders = own_landing(view, course, members), dict[str, str]()
+        if found is None:
+            return orders
         around = steps_between(view.board, frozenset(foreign_centers(view, view.power)))
-        left = TURNS_LEFT[view.season] + 2 * found.winters if found else 0
+        left = TURNS_LEFT[view.season] + 2 * found.winters
         theirs = {center for power in members for center in view.centers[power]}
-        is_taken = course.move is Move.LAND or not theirs.isdisjoint(found.standing if found else ())
-        for goal, unit in 2 * list(found.standing.items() if found else ()):  # twice: who was in the way may have left
+        is_taken = course.move is Move.LAND or not theirs.isdisjoint(found.standing)
+        for goal, unit in 2 * list(found.standing.items()):  # twice: who was in the way may have left
             if " - " in orders.get(unit, ""):
                 continue
             if left == 1 and unit[2:5] != goal:
