@@ -17,7 +17,7 @@ import pytest
 
 import agents
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, PASSING_KINDS, AccessError, ConfigError, ModelError, PromptError
-from agents.lm.models import AnthropicModel, Block, OpenAIModel, Reply, Request, make_model
+from agents.lm.models import AnthropicModel, Block, OpenAIModel, Reply, Request, limits, make_model
 from agents.lm.models.budget import Budget
 from agents.lm.models.openai import GRAMMARS
 from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Price, usual_tokens
@@ -375,10 +375,10 @@ def test_a_429_pauses_all_calls(connect: Connect, question: Request, stub: InPro
 
 @pytest.mark.parametrize("others", [False, True])
 def test_a_429_is_no_failure_while_others_are_answered(
-    others: bool, connect: Connect, question: Request, stub: InProcess, monkeypatch: pytest.MonkeyPatch
+    others: bool, connect: Connect, question: Request, stub: InProcess, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A question may be refused more often than there are retries."""
-    answer, refused = stub.answer, []
+    answer, refused, asked = stub.answer, [], []
 
     def picky(path: str, headers: Any, content: bytes) -> Response:
         if b"unlucky" in content and len(refused) < 12:
@@ -386,21 +386,21 @@ def test_a_429_is_no_failure_while_others_are_answered(
             return refusal(path, 429, "slow down")
         return answer(path, headers, content)
 
+    async def sleep(seconds: float) -> None:
+        await clock.sleep(seconds)
+        if others and len(asked) < len(refused):  # another one is answered while the refused one waits
+            asked.append(len(refused))
+            await model.acomplete(replace(question, sample=len(refused)))
+
     monkeypatch.setattr(stub, "answer", picky)
+    monkeypatch.setattr(limits, "sleep", sleep)
     model = connect("openai", retries=3)
-
-    async def main() -> Reply:
-        unlucky = asyncio.create_task(model.acomplete(replace(question, user=(Block("unlucky"),))))
-        number = 0
-        while others and not unlucky.done():
-            await model.acomplete(replace(question, sample=(number := number + 1)))
-        return await unlucky
-
+    unlucky = replace(question, user=(Block("unlucky"),))
     if others:
-        assert asyncio.run(main()).faults == ("rate limit",) * 12
+        assert model.complete(unlucky).faults == ("rate limit",) * 12
     else:
         with pytest.raises(ModelError, match="the last of 4 tries"):
-            asyncio.run(main())
+            model.complete(unlucky)
 
 
 def test_so_many_at_a_time(question: Request) -> None:
