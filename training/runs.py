@@ -121,7 +121,7 @@ def resume(
     """Resume or extend a training from its folder, with its original config.
 
     Args:
-        iterations: new total, to extend the training.
+        iterations: new total, to extend the training. For a population: its steps.
 
     Returns:
         As `train`.
@@ -134,7 +134,7 @@ def resume(
 
 
 def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
-    """The config of the training in a folder, with `iterations` replaced if given.
+    """The config of the training in a folder, with `iterations` (for a population: steps) replaced if given.
 
     Raises:
         TrainingError: the config is missing or damaged.
@@ -145,4 +145,6 @@ def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
     if kind not in KINDS:
         raise TrainingError(f"{folder}: config.json of an unknown kind, {kind!r:.80}")
     config: Any = from_dict(KINDS[kind], values, Path(folder))
-    return config if iterations is None else replace(config, iterations=iterations)
+    if iterations is None:
+        return config
+    return replace(config, **{"steps" if kind == "population" else "iterations": iterations})

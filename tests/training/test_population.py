@@ -17,7 +17,7 @@ from evaluation.measures.symmetric_game import SymmetricGame
 from training import PopulationConfig, TrainingError
 from training.cli.commands import app
 from training.population import psro
-from training.population.psro import as_policy, equilibrium, payoffs
+from training.population.psro import as_policy, equilibrium, payoffs, seatings_of
 
 SMALL = PopulationConfig(map_name="clique:3", begin="hold+prosocial", steps=1, years=2, iterations=2, games=8)
 
@@ -28,6 +28,14 @@ def test_payoffs_are_means_over_seats_and_seatings() -> None:
     assert table[2, 1] == [4, 5]
     assert np.isnan(table[0, 3][0])
     assert table[0, 3][1] == 3
+
+
+def test_on_a_larger_board_every_combination_is_played_in_its_rotations() -> None:
+    assert len(set(seatings_of(3, 4))) == 3**4
+    found = list(seatings_of(2, 7))
+    assert len(set(found)) == len(found) == 2 + 6 * 7
+    assert (1, 0, 0, 0, 0, 0, 0) in found
+    assert (0, 1, 0, 1, 0, 0, 0) not in found
 
 
 def test_of_several_equilibria_the_smallest_that_pays_most() -> None:
@@ -56,8 +64,13 @@ def test_a_population_is_measured_exactly_and_goes_on_where_it_was(
         assert (step.gap, step.welfare) == (exact.gap, exact.welfare)
     monkeypatch.setattr(psro, "_step", lambda *_: pytest.fail("measured again"))
     assert training.resume(tmp_path / "p") == found
-    with pytest.raises(TrainingError):
+    monkeypatch.undo()
+    assert len(training.resume(tmp_path / "p", iterations=2)) == 3
+    with pytest.raises(TrainingError, match="years=2"):
         training.train(replace(config, years=3))
+    (tmp_path / "p" / "steps.json").write_text("[{}")
+    with pytest.raises(TrainingError, match="steps"):
+        training.train(config)
 
 
 @pytest.mark.slow

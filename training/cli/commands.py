@@ -150,7 +150,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of the training.")],
     iterations: Annotated[
         int | None,
-        typer.Option(help="Total iterations.", show_default="the original number"),
+        typer.Option(help="Total iterations (of a population: steps).", show_default="the original number"),
     ] = None,
     report_games: Annotated[int, typer.Option(min=1, help="Games per gain of a best response.")] = REPORT_GAMES,
 ) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 import evaluation
 from agents.rl.network import Size
+from agents.runtime.files import parse_json, read_file, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.exact import exploitability
-from evaluation.measures.symmetric_game import SymmetricGame
+from evaluation.measures.symmetric_game import SymmetricGame, compositions
 from training.board import ppo
 from training.board.playing import play_games
 from training.board.runner import PIECE, Play
@@ -30,6 +31,7 @@ from training.state import check_same
 from welfare_env.board.loading import load_board
 from welfare_env.rules import Rules
 
+WHOLE = 4  # maximum number of powers for which all seatings are played
 PARTS = 1000  # shares are multiples of 1 / PARTS
 STEPS = "steps.json"
 Floats = NDArray[np.float64]
@@ -91,21 +93,26 @@ def _saved(config: PopulationConfig) -> list[Step]:
     """The finished steps in the population's folder, which is made if it is not there."""
     folder = config.folder
     try:
-        if not (folder / CONFIG).exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            write_json(folder / CONFIG, {"kind": "population", **config.to_dict()})
-        kind, values = read_config(folder)
-        there = {name: value for name, value in values.items() if name not in config.free}
-        check_same(folder, {"kind": kind, **there}, {"kind": "population", **config.identity()})
-        return [Step(**each) for each in json.loads((folder / STEPS).read_text())] if (folder / STEPS).exists() else []
-    except (OSError, ValueError, TypeError) as error:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
         raise TrainingError(f"{folder}: no population can be kept there: {error!s:.200}") from error
+    if not (folder / CONFIG).exists():
+        write_json(folder / CONFIG, {"kind": "population", **config.to_dict()})
+    kind, values = read_config(folder)
+    there = {name: value for name, value in values.items() if name not in config.free}
+    check_same(folder, {"kind": kind, **there}, {"kind": "population", **config.identity()})
+    if not (folder / STEPS).exists():
+        return []
+    try:
+        return [Step(**each) for each in parse_json(read_file(folder / STEPS))]
+    except (OSError, ValueError, TypeError) as error:
+        raise TrainingError(f"{shown(folder / STEPS)} is damaged: {reason(error)}") from error
 
 
 def _step(config: PopulationConfig, number: int) -> Step:
     """Play the empirical game, solve it, and measure how exploitable the mix is."""
     policies = config.policies(number)
-    seatings = list(product(range(len(policies)), repeat=len(load_board(config.map_name).powers)))
+    seatings = list(seatings_of(len(policies), len(load_board(config.map_name).powers)))
     points = dict(zip(seatings, play_seatings(config, policies, seatings).tolist(), strict=True))
     game = SymmetricGame.of(policies, [payoffs(points, len(policies))])
     shares = equilibrium(game)
@@ -116,7 +123,7 @@ def _step(config: PopulationConfig, number: int) -> Step:
     except EvaluationError:  # not a toy board, too many positions, or a policy that the search cannot follow
         return _attacked(config, step)
     gains = [one.gain_per_year for one in exact.responses.values()]
-    return Step(number, mix, step.payoffs, exact.gap, float(np.mean(gains)), exact.welfare)
+    return replace(step, gap=exact.gap, mean_gap=float(np.mean(gains)), welfare=exact.welfare)
 
 
 def _attacked(config: PopulationConfig, step: Step) -> Step:
@@ -132,7 +139,7 @@ def _attacked(config: PopulationConfig, step: Step) -> Step:
     )
     gain = found.best_gain.gain
     low, high = (None if np.isnan(bound) else float(bound) for bound in (gain.low, gain.high))
-    return Step(step.step, step.mix, step.payoffs, None, None, None, gain.value, low, high, found.best_gain.deviator)
+    return replace(step, gain=gain.value, low=low, high=high, deviator=found.best_gain.deviator)
 
 
 def name_of(policy: str) -> str:
@@ -164,6 +171,16 @@ class _Seated(Lineup):
         none = np.zeros(games, np.int64)
         place = np.array([self.players.index(text) for text in self.opponents])
         return place[np.array(self.seatings)], none, none
+
+
+def seatings_of(policies: int, powers: int) -> Iterator[Seating]:
+    """The seatings to play: all, or on a larger board every combination of policies in each of its rotations."""
+    if powers <= WHOLE:
+        yield from product(range(policies), repeat=powers)
+        return
+    for counts in compositions(powers, policies):
+        dealt = [policy for policy, count in enumerate(counts) for _ in range(count)]
+        yield from dict.fromkeys(tuple(dealt[shift:] + dealt[:shift]) for shift in range(powers))
 
 
 def play_seatings(config: PopulationConfig, policies: Sequence[str], seatings: Sequence[Seating]) -> Floats:
