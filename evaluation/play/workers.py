@@ -43,7 +43,6 @@ class _Process(SpawnProcess):
 
     def start(self) -> None:
         """Start with SIGINT blocked, which the child inherits; after its imports, `_prepare` ignores the signal."""
-        _start_tracker()  # starting it later would unblock SIGINT
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             super().start()
@@ -130,6 +129,7 @@ class Workers:
             return self._pool.submit(work, task)
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             os._exit(UNGUARDED)  # a worker that imports the main script; the parent explains (`GUARD`)
+        _start_tracker()  # before the pool's semaphores start it with warnings; started later, it would unblock SIGINT
         self._lifelines = self._context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
             self.count, mp_context=self._context, initializer=_prepare, initargs=(self._lifelines[0],)
