@@ -1,12 +1,12 @@
-"""The columns of tables, as docs/results.md describes them."""
+"""The columns of tables, as docs/reference/columns describes them."""
 
 from __future__ import annotations
 
-import re
+import csv
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "results.md"
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "columns"
 
 
 class Column(NamedTuple):
@@ -27,8 +27,5 @@ def columns(table: str) -> list[Column]:
 
 
 def _described(table: str) -> list[Column]:
-    page = PAGE.read_text(encoding="utf-8")
-    found = re.search(rf"<!-- columns:{table} -->\n(.*?)<!-- columns:end -->", page, re.DOTALL)
-    assert found is not None, table
-    rows = [line.strip("|").split("|") for line in found[1].strip().splitlines()[2:]]
-    return [Column(*(cell.strip() for cell in row)) for row in rows]
+    with (FOLDER / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        return [Column(*row) for row in list(csv.reader(file))[1:]]
