@@ -33,7 +33,7 @@ def retreats() -> Game:
 
 
 GAMES = {"movement": standing(), "winter": winter(), "retreats": retreats()}
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "orders.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "data" / "notations.md").read_text(encoding="utf-8")
 UNDERSTOOD, REFUSALS = PAGE.split("## What is refused")
 CELL = re.compile(r"`([^`]+)`")
 ROWS = [
@@ -68,7 +68,7 @@ def test_the_game_and_the_reader_of_language_models_understand(subtests: pytest.
 
 
 @pytest.mark.parametrize(("text", "error", "named"), REFUSED)
-def test_what_the_page_says_is_refused(text: str, error: str, named: list[str]) -> None:
+def test_what_is_refused_and_with_which_names(text: str, error: str, named: list[str]) -> None:
     messages = []
     for game in GAMES.values():
         for power in game.powers:
@@ -81,7 +81,7 @@ def test_what_the_page_says_is_refused(text: str, error: str, named: list[str]) 
     assert any(all(value in message for value in named) for message in messages)
 
 
-def test_the_page_has_rows() -> None:
+def test_the_table_has_rows() -> None:
     assert len(ROWS) > 300
     assert len(REFUSED) > 12
 

@@ -56,7 +56,7 @@ def lost(parsed: Parsed) -> list[str]:
 
 
 def test_spellings_beyond_those_of_the_game() -> None:
-    """docs/reference/orders.md has the others."""
+    """tests/data/notations.md has the others."""
     read = [
         (OPENING, "* A PAR - BUR (before Germany does, maybe)", "A PAR - BUR"),
         (OPENING, "A MAR S GERMANY A MUN - BUR", "A MAR S A MUN - BUR"),
