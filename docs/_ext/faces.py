@@ -1,4 +1,4 @@
-"""Docstrings on the site: tables in Markdown's form, links to public names, tables of spaces, the library of agents."""
+"""Docstrings on the site: Markdown tables, links to public names, lists of names, spaces and library agents."""
 
 import importlib
 import re
@@ -10,6 +10,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
 FACES = ("welfare_env", "modal_env", "agents", "training", "evaluation")
+HEADS = {"function": "Functions", "class": "Classes", "exception": "Errors"}
 SPACES = {  # code that makes each environment
     "welfare_env.make": ('welfare_env.make(press="text")', "welfare_env.make(press=None)"),
     "welfare_env.parallel_env": ('welfare_env.parallel_env(press="text")', "welfare_env.parallel_env(press=None)"),
@@ -103,6 +104,29 @@ class Library(Directive):
         return parsed(self, lines)
 
 
+class Names(Directive):
+    """The public functions, classes and errors of a package, by kind. Other names have an entry on the page."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        face = importlib.import_module(self.arguments[0])
+        kinds: dict[str, list[str]] = {"function": [], "class": [], "exception": []}
+        described = {"errors", "library"} | set(getattr(face, "LIBRARY", ()))
+        for name in sorted(set(face.__all__) - described):
+            if not name.isupper():
+                kind = "function" if name.islower() else "exception" if name.endswith("Error") else "class"
+                kinds[kind].append(name)
+        lines = []
+        for kind, names in kinds.items():
+            lines += [f".. rubric:: {HEADS[kind]}", ""] if names else []
+            for name in names:
+                lines += [f".. auto{kind}:: {face.__name__}.{name}"]
+                lines += ["   :members:"] if kind == "class" and face.__name__ in FACES else []
+                lines.append("")
+        return parsed(self, lines)
+
+
 def parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
     """Parse lines of reStructuredText to nodes, in place of a directive."""
     box = nodes.container()
@@ -122,4 +146,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", processed)
     app.add_directive("spaces", Spaces)
     app.add_directive("library", Library)
+    app.add_directive("names", Names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
