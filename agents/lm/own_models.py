@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 from collections.abc import Awaitable
 from dataclasses import asdict, replace
 from typing import Any, Protocol
@@ -122,23 +121,19 @@ class AdaptedModel(Model):
 
     def _reply(self, said: Any, prompt: int) -> Reply:
         if isinstance(said, str):
-            said = Reply(said, Counts(prompt, 0, 0, len(said.encode())).usage(self.price), model=self.name)
-        if not isinstance(said, Reply):
-            raise ConfigError(f"model {self.name!r}: complete returned a {type(said).__name__}: give a text or a Reply")
+            said = Reply(said, Counts(prompt, 0, 0, len(said.encode())).usage(self.price))
         try:
-            said = _REPLY.validate_python(asdict(said))
+            found = _REPLY.validate_python(said if not isinstance(said, Reply) else asdict(said))
         except ValidationError as error:
             first = error.errors()[0]
             where = f"{'.'.join(map(str, first['loc']))} {first['input']!r:.80}: {first['msg']}"
-            raise ConfigError(f"model {self.name!r}: complete returned a Reply with {where}") from None
-        usage = said.usage
-        if usage.cached_tokens > usage.input_tokens or not math.isfinite(usage.dollars or 0.0):
-            raise ConfigError(f"model {self.name!r}: complete returned an impossible {usage}")
+            raise ConfigError(f"model {self.name!r}: complete returned no text and no right Reply: {where}") from None
+        usage = found.usage
         if usage.dollars is None and self.price is not None:
-            plain = usage.input_tokens - usage.cached_tokens
+            plain = max(0, usage.input_tokens - usage.cached_tokens)
             counts = Counts(plain, usage.cached_tokens, 0, usage.output_tokens, usage.reasoning_tokens)
             usage = counts.usage(self.price)
-        return replace(said, usage=usage, model=said.model or self.name)
+        return replace(found, usage=usage, model=found.model or self.name)
 
 
 def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None) -> Model:
@@ -150,9 +145,8 @@ def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None)
     if not isinstance(model, Model):
         return AdaptedModel(model, budget, halt)
     inner = model.model if isinstance(model, CachedModel) else model
-    is_free = isinstance(inner, ScriptedModel)
     is_limited = budget is not None and (budget.max_tokens, budget.max_dollars) != (None, None)
-    if is_limited and not is_free and getattr(inner, "budget", None) is not budget:
+    if is_limited and not isinstance(inner, ScriptedModel) and getattr(inner, "budget", None) is not budget:
         raise ConfigError(
             f"model {model.name!r}: it was made without this budget, and would spend past it: make it with "
             "budget=BUDGET, or give a model of your own with just a `name` and `complete(request)`"

@@ -109,7 +109,6 @@ LM_OPTIONS: dict[str, Reader] = {
     "base_url": _setting("checked_url"),
     "key_variable": _setting("checked_variable"),
     "effort": word,
-    **dict.fromkeys(("thinking", "seed"), whole),
     "extra": lambda text: f"({json.dumps(_setting('checked_extra')(text))})",  # JSON has commas
     "timeout": number,
     **dict.fromkeys(("retries", "max_concurrent"), whole),

@@ -60,8 +60,9 @@ def play_game(spec: GameSpec, models: Models = None) -> Record:
     if seats.models:
         from agents.lm.models.shared_models import default_models
 
-        with (shared or default_models()).tasks(1) as tasks:
-            return tasks.submit(seats.play(shared, Event())).result()
+        with (shared or default_models()).tasks(1) as submit:
+            played: Record = submit(seats.play(shared, Event())).result()
+        return played
     try:
         seats.play(shared).send(None)
     except StopIteration as end:  # without language models nothing waits, so no event loop is needed

@@ -318,9 +318,9 @@ def _played_at_once(
     from agents.lm.models.shared_models import default_models
 
     stop, failed = Event(), []
-    with (models or default_models()).tasks(most) as tasks:
+    with (models or default_models()).tasks(most) as submit:
         try:
-            games = {tasks.submit(aplay_game(spec, models, stop)): spec for spec in specs}
+            games = {submit(aplay_game(spec, models, stop)): spec for spec in specs}
             for game in as_completed(games):
                 spec, error = games.pop(game), game.exception()
                 if error is None:

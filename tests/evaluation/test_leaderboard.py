@@ -11,7 +11,7 @@ import welfare_env
 from agents.lm.models import Block, Request, make_model
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubServer
-from agents.lm.stub.characters import CHARACTERS, babbler, pacifist, raider
+from agents.lm.stub.replies import CHARACTERS, babbler, pacifist, raider
 from agents.specs import listed, read_profile
 from evaluation import ExperimentError, GameSpec
 from evaluation.experiment_files.description import load_experiment, parse_experiment

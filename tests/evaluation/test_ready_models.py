@@ -47,8 +47,8 @@ def test_a_missing_extra_comes_before_the_costs(call: Call, missing: str, played
         code, told = call(*command, *OPTIONS)
         assert (code, played) == (2, [])
         (line,) = [line for line in told.splitlines() if "no price is known" not in line]
-        name = missing.partition("/")[0]
-        assert line == f"error: {missing}: No module named '{name}'; it needs {install_extra('lm')}"
+        assert line.startswith(f"error: {missing}: ")
+        assert line.endswith(f"; it needs {install_extra('lm')}")
 
 
 def test_so_does_a_missing_key(call: Call, played: list[GameSpec]) -> None:

@@ -26,13 +26,10 @@ class Hold:
 class Budget:
     """A limit on the total usage of a run; shared by any number of models and threads.
 
-    A call is let through if past usage, the most that calls in progress can use, and the most that it can use itself
-    (its prompt, and a reply of full length) stay within the limits. If that depends on what the calls in progress
-    really use, it waits for them. If it would exceed the limits in any case, it is refused.
-
-    Every byte of a prompt and its schema counts as a token, three to four times the real number, so part of a small
-    budget stays unused. A lost answer counts as paid for in full. Usage that a server reports counts in any case, so a
-    server that exceeds the limits of its requests can exceed a budget by the excess of the calls in progress.
+    A call may begin if past usage, the most that calls in progress can use and the most that it can use itself stay
+    within the limits; if only calls in progress stand in its way, it waits for them. Every byte of a prompt counts as a
+    token, three to four times the real number, and a lost answer as paid for in full. Usage that a server reports
+    counts in any case, so a server that exceeds the limits of its requests can exceed a budget by the excess.
 
     It counts from its creation: usage of earlier runs is not included, and replies from a cache are free.
 
@@ -62,10 +59,6 @@ class Budget:
     @asynccontextmanager
     async def hold(self, tokens: int, dollars: float | None) -> AsyncIterator[Hold]:
         """A context for a call that may use up to so much, and sets `Hold.usage`; waits until it is allowed.
-
-        Args:
-            tokens: tokens of prompt and reply.
-            dollars: None if no price is known.
 
         Raises:
             BudgetError: the budget does not allow it.

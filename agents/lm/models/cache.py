@@ -32,7 +32,7 @@ CREATE TABLE replies (
     reply TEXT NOT NULL  -- JSON; of a call that failed for good, how it failed
 ) WITHOUT ROWID
 """
-_REPLY, _USAGE = TypeAdapter(Reply), TypeAdapter(Usage)
+_REPLY, _USAGE = TypeAdapter(Reply), TypeAdapter(Usage | None)
 
 _LAYOUT = FileLayout(
     application=0x574C4D52,  # "WLMR"
@@ -57,11 +57,10 @@ def reply_key(model: Model, request: Request) -> str:
 
 
 class ResponseCache:
-    """A file of cached replies.
+    """A file of cached replies, made with its folder on first use.
 
-    The file and its folder are made on first use. It has a write-ahead log beside it and needs a local disk. Writes are
-    atomic, even if a process is killed; a power cut may lose the last replies. All methods raise CacheError if the file
-    cannot be used.
+    It has a write-ahead log beside it and needs a local disk. Writes are atomic, even if a process is killed; a power
+    cut may lose the last replies. All methods raise CacheError if the file cannot be used.
 
     Args:
         path: path of the SQLite file.
@@ -118,10 +117,9 @@ class ResponseCache:
 
 
 class CachedModel(Model):
-    """A model with a cache: behaves like the model itself, but never asks a question twice.
+    """A model with a cache: never asks a question twice, and its replies are those that were paid for.
 
-    A cached reply is the same as when it was paid for, including usage, attempts and faults. If equal questions are
-    asked at the same time, in one event loop and with one `ResponseCache`, one is sent, and the others wait.
+    Equal questions asked at the same time, in one event loop and with one `ResponseCache`, are sent once.
 
     A call that failed for good (`ModelError`) is cached, too, so that a resumed game takes the same course; but not one
     that may be answered later (`ModelError.is_passing`), nor those before the model's first answer: its server may be
@@ -173,7 +171,7 @@ def read_outcome(kept: Any) -> Outcome:
     """
     if "failed" not in kept:
         return _REPLY.validate_python(kept)
-    usage = None if kept["usage"] is None else _USAGE.validate_python(kept["usage"])
     if kept["failed"] not in FAULT_KINDS or not isinstance(kept["text"], str):
         raise ValueError("not a failed call")
+    usage = _USAGE.validate_python(kept["usage"])
     return ModelError(kept["failed"], kept["text"], tuple(map(str, kept["faults"])), usage)

@@ -17,10 +17,7 @@ LOST = PAID_FOR | {"connection"}
 """Faults after which the server may have charged for an answer that we cannot use or did not get."""
 MALFORMED = (LookupError, TypeError, AttributeError, ValueError, AssertionError, RuntimeError, ImportError)
 """What reading an answer of another form raises, here and in the SDKs, or what finds a cloud's credentials."""
-
 SCHEMA, LIMIT = "schema", "max_tokens"
-OPTIONAL = (SCHEMA, "temperature", "top_p")
-"""The parameters of a request that are left out if a server refuses them."""
 
 _KIND_OF_STATUS = {
     **{401: "authentication", 403: "authentication", 407: "authentication", 402: "quota", 404: "not found"},
@@ -31,17 +28,10 @@ _PROMPT_TOO_LONG = re.compile(r"context.length|prompt is too long|maximum contex
 _NO_MONEY = re.compile(r"insufficient_quota|credit balance is too low|insufficient (?:credits|balance)", re.IGNORECASE)
 _FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # OpenRouter's 403 for a single prompt, not for all
 _NEVER_SENT = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol")  # of httpx
-_SCHEMAS = re.compile(
-    r"response_?format|json_?schema|output_config(?!\.effort)|output_format|text\.format|structured.?outputs?|schema"
-    r"|grammar|ebnf",
-    re.IGNORECASE,
-)
-_UNKNOWN = re.compile(
-    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|deprecated|not permitted|not allowed|instead",
-    re.IGNORECASE,
-)
-_MAX_TEXT = 300  # characters kept of a server's words
-_MAX_READ = 2000  # characters of them that are searched
+_SCHEMAS = re.compile(r"response_?format|output_config(?!\.effort)|output_format|structured.?outputs?|schema", re.I)
+_GRAMMARS = re.compile(r"grammar|ebnf", re.IGNORECASE)
+_UNKNOWN = re.compile(r"support|unknown|unrecogni[sz]ed|unexpected|deprecated|not permitted|not allowed|instead", re.I)
+_MAX_TEXT, _MAX_READ = 300, 2000  # characters kept of a server's words, and searched
 
 
 class Fault(Exception):
@@ -61,28 +51,21 @@ class Fault(Exception):
         self.is_final = kind in _FINAL or retry_after > MAX_RETRY_AFTER
 
     def refused(self, sent: Request, limit_name: str) -> str | None:
-        """The parameter that a server has refused, or None.
-
-        Newer models accept only one of temperature and top_p, or neither; some servers do not know schemas, or have
-        another name for the limit of a reply. Only the server knows, and reports it as an error.
+        """The parameter that a server has refused, or None; only the server's words tell.
 
         Args:
             sent: the request as it was sent.
             limit_name: the name of the reply's limit that was sent, if the server may have another.
         """
-        if self.kind == "bad request":
-            for name in ("top_p", "temperature"):
-                if getattr(sent, name) is not None and self._names(name):
-                    return name
-        if self.kind in ("bad request", "not found", "server"):
-            if sent.schema is not None and _SCHEMAS.search(self.about):
-                return SCHEMA
-            if limit_name and self._names(limit_name) and _UNKNOWN.search(self.about):  # its value may just be wrong
-                return LIMIT
-        return None
-
-    def _names(self, parameter: str) -> bool:
-        return re.search(rf"\b{parameter}\b", self.about) is not None
+        if self.kind not in ("bad request", "not found", "server"):
+            return None
+        for name in ("top_p", "temperature") if self.kind == "bad request" else ():
+            if getattr(sent, name) is not None and re.search(rf"\b{name}\b", self.about):
+                return name
+        if sent.schema is not None and (_SCHEMAS.search(self.about) or _GRAMMARS.search(self.about)):
+            return SCHEMA
+        is_limit = limit_name and re.search(rf"\b{limit_name}\b", self.about)
+        return LIMIT if is_limit and _UNKNOWN.search(self.about) else None  # else its value may just be wrong
 
 
 def fault_of(error: Exception, sdk: ModuleType, hide: Callable[[str], str]) -> Fault:
@@ -127,12 +110,9 @@ def said_fault(status: int, headers: Mapping[str, str], body: Any, hide: Callabl
     inner = (body.get("error") or body) if isinstance(body, dict) else body
     known = inner if isinstance(inner, dict) else {"message": inner}
     known = {"message": known.get("detail")} | known  # FastAPI's servers
-    words, *names = (
-        clean(hide(str(known.get(name) or "")[:_MAX_READ]), _MAX_READ) for name in ("message", "param", "code", "type")
-    )
-    about = " ".join((*names, words))
-    text = f"HTTP {status}: {clean(words)}" if words else f"HTTP {status}"
-    pause = _retry_after(headers)
+    told = [clean(hide(str(known.get(name) or "")[:_MAX_READ]), _MAX_READ) for name in ("param", "code", "message")]
+    about = " ".join((*told[:2], clean(str(known.get("type") or "")), told[2]))
+    pause, text = _retry_after(headers), f"HTTP {status}: {clean(told[2])}"
     if pause > MAX_RETRY_AFTER:
         text += f" (it wants a pause of {pause:.0f} s)"
     if status < 300:
@@ -166,19 +146,3 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     except ValueError:
         return 0.0
     return seconds if math.isfinite(seconds) else 0.0
-
-
-def shape(schema: Any) -> str:
-    """What a schema has in common with those that a server refuses for the same reason: its form, and about its size.
-
-    The names of properties and the values of enums are left out, and alternatives of one form count once.
-    """
-    return f"{_form(schema)} of {len(str(schema)).bit_length()} bits"
-
-
-def _form(schema: Any) -> str:
-    if not isinstance(schema, Mapping):
-        return "any"
-    inner = [*schema.get("anyOf", ()), *schema.get("properties", {}).values(), *filter(None, [schema.get("items")])]
-    words = sorted(word for word in schema if word not in ("properties", "required"))
-    return f"{schema.get('type', '')}[{' '.join(words)}]({', '.join(sorted({_form(each) for each in inner}))})"

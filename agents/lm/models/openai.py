@@ -7,17 +7,15 @@ only parameters that all of them know: no `prompt_cache_key`, and at first `max_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from agents.lm.errors import ConfigError
 from agents.lm.models.faults import LIMIT, said_fault
 from agents.lm.models.prices import Counts
-from agents.lm.models.protocol import Finish, Request, text_of
-from agents.lm.models.remote import STREAMED, Answer, RemoteModel, check_number, count, given
+from agents.lm.models.protocol import Finish, Reply, Request, text_of
+from agents.lm.models.remote import STREAMED, Answer, RemoteModel, count, given
 from agents.lm.reading.grammar import gbnf
-
-MAX_SEED = 2**31  # seeds are below this
 
 GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
     "vllm": lambda text: {"structured_outputs": {"grammar": text}},
@@ -26,7 +24,7 @@ GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 """Kind of server -> from a grammar (GBNF) in place of a schema to further fields of the body."""
 
-_FINISHES: dict[Any, Finish] = {
+_FINISHES: dict[str, Finish] = {
     **{"stop": "stop", "tool_calls": "stop", "length": "length", "content_filter": "refusal"},
 }
 
@@ -38,47 +36,35 @@ class OpenAIModel(RemoteModel):
         model: the model's name on the server; on Azure, the deployment's.
         provider: "openai" or "azure".
         grammar: the server's kind, of `GRAMMARS`, to send the schema of a reply as a grammar; None sends the schema.
-        seed: sampling seed, for servers that accept one; the game's own seed is added to it. None sends none.
         **options: as for `RemoteModel`.
 
     Raises:
         ConfigError: an invalid option, or a budget in dollars without a price.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        provider: str = "openai",
-        grammar: str | None = None,
-        seed: int | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, model: str, *, provider: str = "openai", grammar: str | None = None, **options: Any) -> None:
         super().__init__(provider, model, **options)
         if grammar is not None and (grammar not in GRAMMARS or self.is_official):
             kinds = ", ".join(GRAMMARS)
             raise ConfigError(f"grammar {grammar!r:.80}: give one of {kinds}, for a server at base_url")
-        check_number("seed", seed or 0, whole=True)
-        self.grammar, self.seed = grammar, seed
-        self.settings = {**self.settings, **given(grammar=grammar, seed=seed)}
+        self.grammar = grammar
+        self.settings = {**self.settings, **given(grammar=grammar)}
 
     async def ask(self, request: Request) -> Answer:
         """Asks the SDK's client once; see `RemoteModel.ask`."""
-        completion = await self._completion(self.fields(request), request.max_tokens > STREAMED)
+        create, fields = self.client.chat.completions.create, self.fields(request)
+        if request.max_tokens <= STREAMED:
+            completion = await create(**fields)
+        else:
+            from openai.lib.streaming.chat import ChatCompletionStreamState
+
+            state: Any = ChatCompletionStreamState()
+            async for chunk in await create(**fields, stream=True, stream_options={"include_usage": True}):
+                state.handle_chunk(chunk)
+            completion = state.current_completion_snapshot
         if error := getattr(completion, "error", None):
             raise said_fault(200, {}, error, self._redacted)
-        return _read(completion)
-
-    async def _completion(self, fields: dict[str, Any], is_streamed: bool) -> Any:
-        create = self.client.chat.completions.create
-        if not is_streamed:
-            return await create(**fields)
-        from openai.lib.streaming.chat import ChatCompletionStreamState
-
-        state: Any = ChatCompletionStreamState()
-        async for chunk in await create(**fields, stream=True, stream_options={"include_usage": True}):
-            state.handle_chunk(chunk)
-        return state.current_completion_snapshot
+        return _read(completion), _counts(completion.usage)
 
     @property
     def limit_name(self) -> str:
@@ -92,46 +78,39 @@ class OpenAIModel(RemoteModel):
             ConfigError: no grammar can be made of the schema.
         """
         messages = [("system", text_of(request.system)), ("user", text_of(request.user))]
-        form = {"name": "reply", "schema": request.schema, "strict": True}
-        extra, response_format = self.extra, None
-        if request.schema is not None and self.grammar is not None:
-            extra = extra | self._grammar_fields(self.grammar, request.schema)
-        elif request.schema is not None:
-            response_format = {"type": "json_schema", "json_schema": form}
+        form, grammar = None, {}
+        if request.schema is not None and self.grammar is None:
+            form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": request.schema, "strict": True}}
+        elif request.schema is not None and self.grammar is not None:
+            try:
+                grammar = GRAMMARS[self.grammar](gbnf(request.schema))
+            except ValueError as error:
+                raise ConfigError(f"grammar: {error}") from error
         return given(
             model=self.model,
             messages=[{"role": role, "content": text} for role, text in messages if text],
             temperature=request.temperature,
             top_p=request.top_p,
             reasoning_effort=self.effort,
-            response_format=response_format,
+            response_format=form,
             prompt_cache_key=(request.cache_key or None) if self.is_official else None,
-            seed=None if self.seed is None else (self.seed + request.sample) % MAX_SEED,
-            extra_body=extra,
+            extra_body=self.extra | grammar,
             **{self.limit_name: request.max_tokens},
         )
 
-    def _grammar_fields(self, kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            return GRAMMARS[kind](gbnf(schema))
-        except ValueError as error:
-            raise ConfigError(f"grammar: {error}") from error
 
-
-def _read(completion: Any) -> Answer:
+def _read(completion: Any) -> Reply:
     choice = completion.choices[0]
-    content = choice.message.content
+    content, refusal = choice.message.content, choice.message.refusal
     if isinstance(content, list):  # Mistral's, with thinking in parts of its own
         content = "".join(part["text"] for part in content if part["type"] == "text")
-    refusal = choice.message.refusal
     extra = choice.message.model_extra or {}
     thought = extra.get("reasoning_content") or extra.get("reasoning")
-    return Answer(
+    return Reply(
         refusal or content or "",
-        "refusal" if refusal else _FINISHES.get(choice.finish_reason, "other"),
-        completion.model,
-        _counts(completion.usage),
-        thought if isinstance(thought, str) else "",
+        finish="refusal" if refusal else _FINISHES.get(choice.finish_reason, "other"),
+        model=completion.model,
+        reasoning=thought if isinstance(thought, str) else "",
     )
 
 

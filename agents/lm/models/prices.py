@@ -5,8 +5,7 @@ really costs. Your own file is JSON, in US dollars per million tokens:
 
     {"my-model": {"input": 0.5, "cached": 0.05, "output": 2.0}}
 
-where "cached" (input read from the provider's cache) and "written" (input written to it) are optional, and "up_to" is
-the longest prompt, in tokens, for which the prices hold.
+where "cached" (input read from the provider's cache) and "written" (input written to it) are optional.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ class Price:
         output: price of the reply.
         cached: price of input read from the provider's cache; None for the price of input.
         written: price of input written to the provider's cache; None for the price of input.
-        up_to: tokens of the longest prompt at these prices; None for no limit.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
@@ -50,27 +48,11 @@ class Price:
     output: _Amount
     cached: _Amount | None = None
     written: _Amount | None = None
-    up_to: int | None = None
 
-    def dollars(self, plain: int, cached: int, written: int, output: int) -> float | None:
-        """The cost of a call in US dollars; None for prompts longer than `up_to`.
-
-        Args:
-            plain: tokens of the prompt neither read from nor written to the provider's cache.
-            cached: tokens of the prompt read from it.
-            written: tokens of the prompt written to it.
-            output: tokens of the reply.
-        """
-        if self.up_to is not None and plain + cached + written > self.up_to:
-            return None
-        read = self.input if self.cached is None else self.cached
-        write = self.input if self.written is None else self.written
-        return (plain * self.input + cached * read + written * write + output * self.output) / MILLION
-
-    def most(self, prompt: int, output: int) -> float | None:
-        """The most that a prompt and a reply of so many tokens can cost, in US dollars; None as for `dollars`."""
-        read, written = self.dollars(prompt, 0, 0, output), self.dollars(0, 0, prompt, output)
-        return None if read is None or written is None else max(read, written)
+    def most(self, prompt: int, output: int) -> float:
+        """The most that a prompt and a reply of so many tokens can cost, in US dollars."""
+        dearest = max(self.input, self.cached or 0.0, self.written or 0.0)
+        return (prompt * dearest + output * self.output) / MILLION
 
 
 class Counts(NamedTuple):
@@ -83,21 +65,26 @@ class Counts(NamedTuple):
     reasoning: int = 0  # of these, thinking
 
     def usage(self, price: Price | None) -> Usage:
-        """The usage, with its cost."""
-        dollars = None if price is None else price.dollars(self.plain, self.cached, self.written, self.output)
+        """The usage, with its cost at a price; None if no price is known."""
+        dollars = None
+        if price is not None:
+            read = price.input if price.cached is None else price.cached
+            write = price.input if price.written is None else price.written
+            prompt_dollars = self.plain * price.input + self.cached * read + self.written * write
+            dollars = (prompt_dollars + self.output * price.output) / MILLION
         prompt = self.plain + self.cached + self.written
         return Usage(prompt, self.cached, self.output, dollars, self.reasoning)
 
 
 PRICES: dict[str, Price] = {
-    # OpenAI; longer prompts cost more
-    "gpt-6.2-sol": Price(2.0, 10.0, cached=0.1, written=2.5, up_to=272_000),
-    "gpt-6.1-sol": Price(2.0, 10.0, cached=0.1, written=2.5, up_to=272_000),
-    "gpt-6-sol": Price(2.0, 10.0, cached=0.2, written=2.5, up_to=272_000),
-    "gpt-6-luna": Price(0.1, 0.5, cached=0.01, written=0.125, up_to=272_000),
-    "gpt-5.6-terra": Price(2.0, 12.0, cached=0.2, written=2.5, up_to=272_000),
-    "gpt-5.6-luna": Price(0.2, 1.2, cached=0.02, written=0.25, up_to=272_000),
-    "gpt-5.4": Price(2.5, 15.0, cached=0.25, up_to=272_000),
+    # OpenAI, for prompts of up to 272,000 tokens, which no game has
+    "gpt-6.2-sol": Price(2.0, 10.0, cached=0.1, written=2.5),
+    "gpt-6.1-sol": Price(2.0, 10.0, cached=0.1, written=2.5),
+    "gpt-6-sol": Price(2.0, 10.0, cached=0.2, written=2.5),
+    "gpt-6-luna": Price(0.1, 0.5, cached=0.01, written=0.125),
+    "gpt-5.6-terra": Price(2.0, 12.0, cached=0.2, written=2.5),
+    "gpt-5.6-luna": Price(0.2, 1.2, cached=0.02, written=0.25),
+    "gpt-5.4": Price(2.5, 15.0, cached=0.25),
     "gpt-5.4-mini": Price(0.75, 4.5, cached=0.075),
     "gpt-5.4-nano": Price(0.2, 1.25, cached=0.02),
     "gpt-5-mini": Price(0.25, 2.0, cached=0.025),
@@ -112,7 +99,7 @@ PRICES: dict[str, Price] = {
     "claude-sonnet-5-5": Price(2.0, 10.0, cached=0.1, written=2.5),
     "claude-sonnet-5": Price(2.0, 10.0, cached=0.2, written=2.5),
     "claude-sonnet-4-6": Price(3.0, 15.0, cached=0.3, written=3.75),
-    "claude-haiku-5-5": Price(0.1, 0.5, cached=0.01, written=0.125, up_to=100_000),
+    "claude-haiku-5-5": Price(0.1, 0.5, cached=0.01, written=0.125),
     "claude-haiku-4-5": Price(1.0, 5.0, cached=0.1, written=1.25),
 }
 """Standard prices, as of `AS_OF`."""
@@ -154,14 +141,7 @@ def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
         raise ConfigError(f"{path}: not a table of prices: {error}") from error
 
 
-def usual_tokens(model: str, effort: str | None = None, thinking: int | None = None) -> int:
-    """The usual limit of a reply, by the kind of model.
-
-    Args:
-        model: the model's name.
-        effort, thinking: its settings.
-    """
-    if thinking is not None:
-        return thinking + USUAL_TOKENS
+def usual_tokens(model: str, effort: str | None = None) -> int:
+    """The usual limit of a reply of a model with this name and effort."""
     thinks = effort not in _AT_ONCE if effort else _THINKERS.search(model) is not None
     return THINKING_TOKENS if thinks else USUAL_TOKENS

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import json
 import logging
-import math
 import os
 import random
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
-from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
+from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models import limits
 from agents.lm.models.budget import Budget
-from agents.lm.models.faults import LIMIT, LOST, MALFORMED, OPTIONAL, PAID_FOR, SCHEMA, Fault, clean, fault_of, shape
+from agents.lm.models.faults import LIMIT, LOST, MALFORMED, PAID_FOR, SCHEMA, Fault, clean, fault_of
 from agents.lm.models.limits import MODELS, Halt
 from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
-from agents.lm.models.protocol import NO_USAGE, Finish, Model, Reply, Request, Usage
+from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 from agents.lm.models.secrets import checked_extra, checked_url, checked_variable, redacted
 from welfare_env.extras import install_extra
 
@@ -42,7 +39,8 @@ FIRST_QUESTIONS = 5
 """If so many questions fail before the first answer, the server is assumed not to answer the rest of the run either."""
 STREAMED = 8000  # tokens; longer replies are streamed, so that the time limit applies to silence
 CUT = 8  # bytes of a prompt per token that the server has read, from which it must have cut the prompt
-SHORTEST_KEY = 12  # characters; a shorter key may be an ordinary word ("EMPTY")
+OPTIONAL = (SCHEMA, "temperature", "top_p")
+"""The parameters of a request that are left out if a server refuses them."""
 
 _log = logging.getLogger(__name__)
 
@@ -80,15 +78,8 @@ REMOTE = {
 """The providers whose replies cost money, by name."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A server's answer, with its thinking kept apart. `counts` is None if they are missing or impossible."""
-
-    text: str
-    finish: Finish
-    model: str
-    counts: Counts | None
-    reasoning: str = ""
+Answer = tuple[Reply, Counts | None]
+"""A server's answer: the reply, still without usage, and its counts; None if they are missing or impossible."""
 
 
 class RemoteModel(Model):
@@ -137,9 +128,13 @@ class RemoteModel(Model):
         halt: Halt | None = None,
         http_client: Any = None,
     ) -> None:
-        check_number("timeout", timeout, above=0)
-        check_number("retries", retries, whole=True)
-        check_number("max_concurrent", max_concurrent, above=0, whole=True)
+        for option, number, least in (
+            ("timeout", timeout, 0.001),
+            ("retries", retries, 0),
+            ("max_concurrent", max_concurrent, 1),
+        ):
+            if not number >= least:  # NaN fails, too
+                raise ConfigError(f"{option} {number}: give {least} or more")
         self.provider, self.name = REMOTE[provider], f"{provider}/{model}"
         self.model, self.effort, self.timeout, self.retries = model, effort, timeout, retries
         self.extra = {} if extra is None else checked_extra(extra)
@@ -159,7 +154,7 @@ class RemoteModel(Model):
         self._random = random.Random(0)  # noqa: S311 (of pauses)
         self._rests_until = 0.0  # after a 429
         self._answers = 0
-        self._failures = 0  # questions without an answer before the first one
+        self._failures = 0  # questions without an answer
         self._refused: set[str] = set()  # names of parameters, and shapes of schemas
         self._warned: set[str] = set()
         if elsewhere and not self.is_official and self.key_variable is not None:
@@ -167,20 +162,13 @@ class RemoteModel(Model):
         if self.price is None and (self.is_official or prices is not None):
             self._warn("no price is known, so dollars are not counted; give a file with `prices`")
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r}, base_url={self.base_url!r})"
-
     def check_ready(self) -> None:
         """Checks that it can be asked, without asking.
 
         Raises:
             ConfigError: the provider's SDK is not installed, or there is no key.
         """
-        if importlib.util.find_spec(self.provider.sdk) is None:
-            raise self._not_installed(f"No module named {self.provider.sdk!r}")
-        self._key()
-        if self.provider.is_cloud:
-            self._new_client(self._key())  # which looks for credentials
+        _ = self.client
 
     async def acomplete(self, request: Request) -> Reply:
         """Sends a request and waits for the reply; see `Model.acomplete`."""
@@ -212,22 +200,10 @@ class RemoteModel(Model):
         try:
             return await self._tried(request, since)
         except LMError as error:
-            ending = self._ending(error)
-            if ending is not None and self.halt.stops == since:  # not the error of another call
-                self.halt.stop(ending)
-            raise ending or error from None
-
-    def _ending(self, error: LMError) -> LMError | None:
-        """The error with which the run ends; None if it can go on."""
-        if not isinstance(error, ModelError) or error.is_passing:
-            return error
-        self._failures += not self._answers
-        if self._answers or self._failures < FIRST_QUESTIONS:
-            return None
-        self._failures = 0
-        said = str(error).removeprefix(f"{self.name}: ")
-        text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last error was {said}"
-        return AccessError(error.kind, text)
+            goes_on = isinstance(error, ModelError) and not error.is_passing
+            if not goes_on and self.halt.stops == since:  # not the error of another call
+                self.halt.stop(error)
+            raise error from None
 
     async def _tried(self, request: Request, since: int) -> Reply:
         """The tries of a question."""
@@ -245,11 +221,11 @@ class RemoteModel(Model):
                     outcome = await self._outcome(sent)
                     hold.usage = self._used(outcome, request)
                     usage += hold.usage
-            if isinstance(outcome, Answer):
+            if not isinstance(outcome, Fault):
                 self._answers += 1
-                missing = [name for name in OPTIONAL if getattr(request, name) != getattr(sent, name)]
-                reply = Reply(outcome.text, usage, outcome.finish, outcome.model, len(faults) + 1, tuple(faults))
-                return replace(reply, reasoning=outcome.reasoning, left_out=tuple(missing))
+                missing = tuple(name for name in OPTIONAL if getattr(request, name) != getattr(sent, name))
+                reply = replace(outcome[0], usage=usage, left_out=missing)
+                return replace(reply, attempts=len(faults) + 1, faults=tuple(faults))
             if parameter := outcome.refused(sent, limit):
                 self._refused.add(shape(sent.schema) if parameter == SCHEMA else parameter)
                 which = "schemas of this shape" if parameter == SCHEMA else parameter
@@ -283,7 +259,7 @@ class RemoteModel(Model):
         """What one try brings."""
         client = self.client
         try:
-            answer = await self.ask(request)
+            reply, counts = await self.ask(request)
         except LMError:
             raise
         except self._raised as error:
@@ -292,25 +268,24 @@ class RemoteModel(Model):
                 raise ConfigError(f"{self.name}: {fault.text}") from None
             fault.text += self._advice(fault, str(client.base_url))
             return fault
-        said, thought = (_readable(part, self._given_key) for part in (answer.text, answer.reasoning))
-        if not said.strip() and answer.finish in ("stop", "other"):
+        said, thought = _readable(reply.text), _readable(reply.reasoning)
+        if not said.strip() and reply.finish in ("stop", "other"):
             if not _is_object(thought):
                 return Fault("empty", "the answer has no text")
             self._warn("the reply was where thinking belongs: start the server without a parser of thinking")
             said, thought = thought, ""
-        return replace(answer, text=said, reasoning=thought, model=clean(answer.model))
+        return replace(reply, text=said, reasoning=thought, model=clean(reply.model)), counts
 
     def _used(self, outcome: Answer | Fault, request: Request) -> Usage:
         """The usage of a try; if it is unreported, or the answer was lost, an upper bound."""
         prompt = request.max_prompt_tokens
         if isinstance(outcome, Fault):
             return Counts(prompt, 0, 0, request.max_tokens).usage(self.price) if outcome.kind in LOST else NO_USAGE
-        counts = outcome.counts
-        if counts is None or (outcome.text and not counts.output):
+        (reply, counts), size = outcome, len(request.prompt.encode())
+        if counts is None or (reply.text and not counts.output):
             self._warn("its server reports no plausible usage; every byte is counted as a token, too many")
-            return Counts(prompt, 0, 0, len(outcome.text.encode())).usage(self.price)
-        size, read = len(request.prompt.encode()), sum(counts[:3])
-        if read < size / CUT:
+            return Counts(prompt, 0, 0, len(reply.text.encode())).usage(self.price)
+        if (read := sum(counts[:3])) < size / CUT:
             self._warn(
                 f"its server has read {read:,} tokens of a prompt of {size:,} bytes: its context is too short for the "
                 "prompts, so give it a longer one (Ollama: num_ctx)"
@@ -320,8 +295,11 @@ class RemoteModel(Model):
     def _failure(self, fault: Fault, faults: list[str], usage: Usage) -> ModelError | AccessError:
         last = f" (the last of {len(faults)} tries)" if len(faults) > 1 else ""
         text = f"{self.name}: {fault.kind}: {fault.text}{last}"
+        self._failures += 1
         if fault.kind in ENDING_KINDS:
             return AccessError(fault.kind, text)
+        if not self._answers and self._failures >= FIRST_QUESTIONS and fault.kind not in PASSING_KINDS:
+            return AccessError(fault.kind, f"{text}; nothing was answered in {FIRST_QUESTIONS} questions")
         self._warn(f"{fault.kind}: {fault.text}; given up", f"{fault.kind} given up")
         return ModelError(fault.kind, text, tuple(faults), usage)
 
@@ -330,21 +308,13 @@ class RemoteModel(Model):
         try:
             return importlib.import_module(self.provider.sdk)
         except ImportError as error:
-            raise self._not_installed(error) from error
+            raise ConfigError(f"{self.name}: {error}; it needs {install_extra('lm')}") from error
 
     @cached_property
     def _raised(self) -> tuple[type[Exception], ...]:
         """What a call can raise: the SDK's errors, httpx's in a stream, and those of an answer of another form."""
         http = importlib.import_module(self._sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
         return (self._sdk.APIError, http.HTTPError, Fault, *MALFORMED)
-
-    def _not_installed(self, what: object) -> ConfigError:
-        return ConfigError(f"{self.name}: {what}; it needs {install_extra('lm')}")
-
-    @property
-    def _given_key(self) -> str:
-        """What the environment variable of the key holds now; "" if there is none."""
-        return os.environ.get(self.key_variable or "", "").strip()
 
     def _key(self) -> str:
         """The key, or "" to send none, or what the SDK finds."""
@@ -357,6 +327,11 @@ class RemoteModel(Model):
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise ConfigError(f"{self.name}: the environment variable {self.key_variable} does not hold a valid key")
         return key
+
+    @property
+    def _given_key(self) -> str:
+        """What the environment variable of the key holds now; "" if there is none."""
+        return os.environ.get(self.key_variable or "", "").strip()
 
     @property
     def client(self) -> Any:
@@ -393,10 +368,7 @@ class RemoteModel(Model):
         if fault.kind == "unreachable":
             return f", {server}; see that the server runs, and that base_url is right"
         if fault.kind == "not found" and not fault.text.startswith("HTTP 3"):
-            path = urlsplit(self.provider.url).path
-            if self.model not in fault.text and path not in self.base_url:
-                return f"; see whether {path} is missing at the end of base_url: {self.base_url}{path}"
-            return f"; see that {self.base_url} has a model called {self.model}"
+            return f"; see that {self.base_url} has a model called {self.model}, and whether its path ends in /v1"
         if fault.kind != "authentication":
             return ""
         if self.key_variable is None:
@@ -421,16 +393,27 @@ def server_of(provider: str, base_url: str | None = None) -> str:
     return checked_url(os.environ.get(known.url_variable) or known.url, known.url_variable)
 
 
-def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False) -> None:
-    """Checks that a setting is a number above a bound.
+def count(usage: Any, name: str) -> int | None:
+    """A number of tokens that a server reports; None if it is not a plausible one."""
+    number = getattr(usage, name, None)
+    is_one = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= 10**9
+    return number if is_one else None
 
-    Raises:
-        ConfigError: it is not a number, not above the bound, or not whole although `whole`.
+
+def shape(schema: Any) -> str:
+    """What a schema has in common with those that a server refuses for the same reason: its form, and about its size.
+
+    The names of properties and the values of enums are left out, and alternatives of one form count once.
     """
-    kinds = int if whole else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds) or not above < value < math.inf:  # NaN fails, too
-        bound = "from 0" if above < 0 else f"above {above:g}"
-        raise ConfigError(f"{name} {value!r:.40}: give a {'whole ' if whole else ''}number {bound}")
+    return f"{_form(schema)} of {len(str(schema)).bit_length()} bits"
+
+
+def _form(schema: Any) -> str:
+    if not isinstance(schema, Mapping):
+        return "any"
+    inner = [*schema.get("anyOf", ()), *schema.get("properties", {}).values(), *filter(None, [schema.get("items")])]
+    words = sorted(word for word in schema if word not in ("properties", "required"))
+    return f"{schema.get('type', '')}[{' '.join(words)}]({', '.join(sorted({_form(each) for each in inner}))})"
 
 
 def _is_object(text: str) -> bool:
@@ -441,14 +424,6 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _readable(text: str, key: str) -> str:
-    """A text without the key, unless that may be a word, and with what UTF-8 cannot encode replaced."""
-    shown = text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
-    return shown if shown.isascii() else shown.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def count(usage: Any, name: str) -> int | None:
-    """A number of tokens that a server reports; None if it is not a plausible one."""
-    number = getattr(usage, name, None)
-    is_one = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= 10**9
-    return number if is_one else None
+def _readable(text: str) -> str:
+    """A text with what UTF-8 cannot encode replaced."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

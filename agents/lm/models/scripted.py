@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 
 from agents.lm.errors import LMError
@@ -29,8 +29,10 @@ class ScriptedModel(Model):
     def __init__(
         self, replies: Iterable[Line] | Callable[[Request], Line], latency: float = 0.0, name: str = "script"
     ) -> None:
-        self._answer = replies if callable(replies) else _one_by_one(replies)
+        self._function = replies if callable(replies) else None
+        self._replies: Iterator[Line] = iter(()) if callable(replies) else iter(replies)
         self._latency = latency
+        self._lock = Lock()
         self.name = f"scripted/{name}"
         self.settings = {}
         self.requests: list[Request] = []
@@ -47,18 +49,10 @@ class ScriptedModel(Model):
         return self._next(request)
 
     def _next(self, request: Request) -> Reply:
-        self.requests.append(request)
-        line = self._answer(request)
+        with self._lock:
+            self.requests.append(request)
+            scripted = None if self._function else next(self._replies, LMError("the script is at its end"))
+        line = self._function(request) if self._function else scripted
         if isinstance(line, LMError):
             raise line
-        return line if isinstance(line, Reply) else Reply(line, model=self.name)
-
-
-def _one_by_one(replies: Iterable[Line]) -> Callable[[Request], Line]:
-    lines, lock = iter(replies), Lock()
-
-    def answer(request: Request) -> Line:
-        with lock:
-            return next(lines, LMError("the script is at its end"))
-
-    return answer
+        return line if isinstance(line, Reply) else Reply(str(line), model=self.name)

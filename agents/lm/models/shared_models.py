@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 import json
 import logging
 import os
@@ -19,7 +18,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from agents.lm.errors import ConfigError, LMError
 from agents.lm.models.anthropic import AnthropicModel
@@ -28,31 +27,26 @@ from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.limits import GAMES, Halt
 from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
-from agents.lm.models.remote import REMOTE, RemoteModel
+from agents.lm.models.remote import REMOTE
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.own_models import as_model
 from welfare_env.errors import did_you_mean
 
-OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)
-"""The names that a model of your own may have in specs."""
-
-_Result = TypeVar("_Result")
+_OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)  # of a model of your own in specs
 _log = logging.getLogger(__name__)
 
 
 def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
-    from agents.lm.stub.characters import CHARACTERS, answered  # which imports numpy
+    from agents.lm.stub.replies import CHARACTERS, answered  # which imports numpy
 
     if name not in CHARACTERS:
         raise ConfigError(f"model 'scripted/{name}': there are {', '.join(f'scripted/{each}' for each in CHARACTERS)}")
     return ScriptedModel(lambda request: answered(name, request), latency, name)
 
 
+_CLASSES: dict[str, Callable[..., Model]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
 PROVIDERS: dict[str, Callable[..., Model]] = {
-    **{
-        name: functools.partial(OpenAIModel if known.sdk == "openai" else AnthropicModel, provider=name)
-        for name, known in REMOTE.items()
-    },
+    **{name: functools.partial(_CLASSES[known.sdk], provider=name) for name, known in REMOTE.items()},
     "scripted": _stub,
 }
 """Provider -> what makes its models."""
@@ -66,7 +60,7 @@ def make_model(name: str, **settings: Any) -> Model:
     Args:
         name: "openai/NAME", "azure/NAME", "anthropic/NAME", "bedrock/NAME" or "vertex/NAME", NAME being the model's
             name on the server; "scripted/stub", which invents replies that look legal, or another of
-            `agents.lm.stub.characters`.
+            `agents.lm.stub.replies`.
         **settings: those of `OpenAIModel`, `AnthropicModel` and `ScriptedModel`.
 
     Raises:
@@ -79,34 +73,10 @@ def make_model(name: str, **settings: Any) -> Model:
             f"model {name!r}: give one of {choices} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
             f"{did_you_mean(name, ('self', 'none'))}"  # as a summariser
         )
-    maker = PROVIDERS[provider]
-    known = [*inspect.signature(maker).parameters][1:]
-    if "options" in known:
-        known += inspect.signature(RemoteModel).parameters
-    known = [each for each in known if each not in ("provider", "model", "options")]
-    if unknown := sorted(settings.keys() - known):
-        raise ConfigError(f"model {name!r} has no setting {unknown[0]!r}: it has {', '.join(known) or 'none'}")
-    return maker(rest, **settings)
-
-
-class Tasks:
-    """Tasks of one run, at most `count` at a time. Made by `SharedModels.tasks`."""
-
-    def __init__(self, count: int, halt: Halt) -> None:
-        self._halt, self._since = halt, halt.begin()
-        self._places = asyncio.Semaphore(count)
-        self.futures: list[Future[Any]] = []
-
-    def submit(self, coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
-        """Starts a coroutine on the event loop of games, once fewer than `count` are running."""
-        future = GAMES.submit(self._in_place(coroutine))
-        self.futures.append(future)
-        return future
-
-    async def _in_place(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-        self._halt.join(self._since)
-        async with self._places:
-            return await coroutine
+    try:
+        return PROVIDERS[provider](rest, **settings)
+    except TypeError as error:  # a setting that it does not have, or of another type
+        raise ConfigError(f"model {name!r}: {str(error).partition('() ')[2] or error}") from error
 
 
 class SharedModels:
@@ -163,25 +133,36 @@ class SharedModels:
             return self._models[key]
 
     @contextmanager
-    def tasks(self, count: int) -> Iterator[Tasks]:
-        """Tasks of a run. If the block raises, they ask no more questions; leaving it waits for them.
+    def tasks(self, count: int) -> Iterator[Callable[[Coroutine[Any, Any, Any]], Future[Any]]]:
+        """A function that starts tasks of a run on the event loop of games, at most `count` at a time.
 
-        An error of one call already ends the others; this is for interruptions (Ctrl-C) and other errors. A question
-        that has been sent is still waited for, since it is paid for; only its retries are given up.
+        If the block raises, they ask no more questions; leaving it waits for them. An error of one call already ends
+        the others; this is for interruptions (Ctrl-C) and other errors. A question that has been sent is still waited
+        for, since it is paid for; only its retries are given up.
 
         Raises:
             LMError: the caller belongs to a run that was stopped.
         """
-        tasks = Tasks(count, self.halt)
+        since, places, futures = self.halt.begin(), asyncio.Semaphore(count), list[Future[Any]]()
+
+        async def in_place(coroutine: Coroutine[Any, Any, Any]) -> Any:
+            self.halt.join(since)
+            async with places:
+                return await coroutine
+
+        def submit(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+            futures.append(GAMES.submit(in_place(coroutine)))
+            return futures[-1]
+
         try:
-            yield tasks
+            yield submit
         except BaseException as error:
             self.halt.stop(error if isinstance(error, LMError) else None)
             if isinstance(error, KeyboardInterrupt):
                 _log.warning("interrupted: nothing more is asked; answers that are on their way are waited for")
             raise
         finally:
-            wait(tasks.futures)
+            wait(futures)
 
     def _cached(self, made: Any) -> Model:
         model = as_model(made, self.budget, self.halt)
@@ -190,7 +171,7 @@ class SharedModels:
 
 def _own_name(name: str) -> str:
     """Checks the name of a user's model in specs."""
-    if not isinstance(name, str) or not OWN_NAME.fullmatch(name) or name.partition("/")[0] in PROVIDERS:
+    if not isinstance(name, str) or not _OWN_NAME.fullmatch(name) or name.partition("/")[0] in PROVIDERS:
         raise ConfigError(
             f"models: {name!r:.80}: give a name of letters, digits and _, or PROVIDER/NAME with a provider that is not "
             f"one of {', '.join(PROVIDERS)}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agents.asking import AskingPolicy
-from agents.lm.errors import ConfigError, ModelError
+from agents.lm.errors import ModelError
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.prices import usual_tokens
 from agents.lm.models.protocol import Model, Request
@@ -237,15 +237,8 @@ def make_player(
     own["addition"] = PLAIN if add is None else parse_parts(Addition, add)
     other = name if summariser == "self" else summariser
     other_settings = settings if other.partition("/")[0] == name.partition("/")[0] else {}
-    if other not in (name, "none") and "max_tokens" not in own:
-        own.setdefault("note_tokens", _usual_tokens(other, other_settings))
-    own.setdefault("max_tokens", _usual_tokens(name, settings))
-    for key, thinking in (("max_tokens", settings.get("thinking")), ("note_tokens", other_settings.get("thinking"))):
-        if thinking is not None and own.get(key, thinking + 1) <= thinking:
-            raise ConfigError(f"{key} {own[key]}: thinking counts in it: give more than thinking={thinking}")
+    own.setdefault("max_tokens", usual_tokens(name, settings.get("effort")))
+    if other not in (name, "none") and "max_tokens" not in options:
+        own.setdefault("note_tokens", usual_tokens(other, other_settings.get("effort")))
     model = source.get(name, **settings)
     return LMPolicy(model, Style(**own), None if other == "none" else source.get(other, **other_settings))
-
-
-def _usual_tokens(name: str, settings: Mapping[str, Any]) -> int:
-    return usual_tokens(name, settings.get("effort"), settings.get("thinking"))

@@ -2,17 +2,15 @@
 
 Which object is the reply?
     - The one with the most of the reply's keys, of several the last: a model drafts before it decides, and quotes a
-      part of somebody's words after it has. An object with only other keys completes it. Beside others, an object with
-      only messages is a quotation if another player wrote them.
+      part of somebody's words after it has. An object with only other keys completes it.
+    - Never an object with only messages that another player wrote: that is a quotation.
     - Of a reply that is cut off, only the unfinished object: a whole one with text after it is a draft.
     - Not what stands in thoughts (`agents.lm.reading.thinking`), the prompt's examples, or a schema.
 """
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 
 MAX_NESTING = 4  # levels of objects around the one with the reply's keys
 
-_PARAMETERS = re.compile(r"<parameter(?: name)?=\"?(\w{1,40})\"?>(.*?)</parameter>", re.DOTALL)
-_WIDE = str.maketrans("\uff5b\uff5d\uff3b\uff3d\uff1a\uff0c\uff02", '{}[]:,"')
 _THOUGHTS = frozenset(
     {"think", "thinking", "thought", "thoughts", "reasoning", "reasoning_content", "analysis", "scratchpad"}
     | {"draft", "drafts"}
@@ -74,7 +70,10 @@ def is_cut_off(finish: Finish) -> bool:
 
 
 def read_fields(
-    text: str, keys: Sequence[str], is_cut: bool = False, is_quotation: Callable[[Object], bool] = lambda value: False
+    text: str,
+    keys: Sequence[str],
+    is_cut: bool = False,
+    is_quotation: Callable[[Object, bool], bool] = lambda value, is_alone: False,
 ) -> Fields:
     """The values of some keys in a reply.
 
@@ -82,31 +81,29 @@ def read_fields(
         text: the reply.
         keys: those of a whole reply, in lower case.
         is_cut: whether the reply is known to be cut off; this may also be recognized from the text.
-        is_quotation: whether an object has only words of other players, so that beside others it is not the reply.
+        is_quotation: whether an object has only words of other players, beside an own one or alone.
     """
     outside, is_thinking = without_thinking(text)
     issues: list[ParseIssue] = []
     if len(outside) > MAX_REPLY:
         note(issues, "too long", text, f"{len(outside)} characters")
-    is_cut = is_cut or is_thinking or bool(outside[MAX_REPLY:].strip())
-    whole = _unwrapped(outside[:MAX_REPLY])
-    for read in (whole, _of_tags(whole), _plain(whole)):
-        found, prose, lacks_end = find_objects(read)
-        answers = [_Answer(value, each) for each in found for value in _answers(each.value, keys, 0)]
-        if answers:
-            break
-    else:
-        note(issues, "no object", text)
-        return Fields({}, issues)
+    read = _unwrapped(outside[:MAX_REPLY])
+    found, prose, lacks_end = find_objects(read)
+    answers = [_Answer(value, each) for each in found for value in _answers(each.value, keys, 0)]
     own = [each for each in answers if not _is_copy(each.value)] or answers
-    own = [each for each in own if not is_quotation(each.value)] or own
+    own = [each for each in own if not is_quotation(each.value, False)] or own
+    own = [each for each in own if not is_quotation(each.value, True)]
+    if not own:
+        note(issues, "quotation" if answers else "no object", text)
+        return Fields({}, issues)
     behind = read[own[-1].around.end :]
-    is_cut = is_cut or lacks_end or behind.count("{") > behind.count("}")
+    is_cut = is_cut or is_thinking or lacks_end or bool(outside[MAX_REPLY:].strip())
+    is_cut = is_cut or behind.count("{") > behind.count("}")
     is_draft = is_cut and (is_thinking or bool(without_fences(behind)))
     chosen = own[-1:] if is_cut else _chosen(own, keys)
     faults = {
         "prose": bool(without_fences(prose)),
-        "repaired": any(each.around.is_repaired for each in chosen) or read not in (whole, _of_tags(whole)),
+        "repaired": any(each.around.is_repaired for each in chosen),
         "truncated": is_cut,
         "several objects": sum(not _is_copy(each.value) for each in answers) > 1,
         "doubled key": any(_has_doubled_key(each.value) for each in chosen),
@@ -156,20 +153,6 @@ def _unwrapped(text: str) -> str:
     bare = without_fences(text)
     inner = _loaded(bare, "") if bare[:1] == bare[-1:] == '"' else None
     return inner if isinstance(inner, str) else text
-
-
-def _plain(text: str) -> str:
-    """A text without HTML and JSON escapes, and with full-width punctuation (as in Chinese) replaced."""
-    return html.unescape(text).replace('\\"', '"').translate(_WIDE)
-
-
-def _of_tags(text: str) -> str:
-    """The parameters of a tool call in tags, as the text of one object; "" if there are none."""
-    pairs = [
-        f"{json.dumps(name)}: {given if _loaded(given) is not None else json.dumps(given.strip())}"
-        for name, given in _PARAMETERS.findall(text)
-    ]
-    return f"{{{', '.join(pairs)}}}" if pairs else ""
 
 
 def _opened(value: Any, key: str) -> Any:

@@ -12,6 +12,7 @@ SHOWN = 160  # characters of the text that an issue quotes
 
 FORM_ISSUES = {
     "no object": "there is no JSON object with any of the keys",
+    "quotation": "the only object has another player's words",
     "too long": "the reply has more characters than are read",
     "truncated": "the reply's end is missing, and with it whatever was not complete; nothing of it is sent",
     "repaired": "the object is not proper JSON, but could be read",

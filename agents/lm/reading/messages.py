@@ -54,15 +54,22 @@ def read_messages(value: Any, view: View, issues: list[ParseIssue]) -> list[tupl
     return [(recipient, text) for recipient, all_ in texts.items() if (text := joined(all_, recipient, view, issues))]
 
 
-def is_quotation(value: Object, view: View) -> bool:
-    """Whether an object has only messages, and they are, at least in part, what another player wrote to this one."""
+def is_quotation(value: Object, view: View, is_alone: bool) -> bool:
+    """Whether an object has only messages, and another player wrote them.
+
+    Beside an own object, one text that another player's is in, or that is in it, tells; of an object that stands alone,
+    all texts have to be long and parts of what others wrote.
+    """
     if view.vocabulary or not {"orders", "reasoning"}.isdisjoint(map(folded, value)):  # of words, all say the same
         return False
     seen = [*view.messages, *(message for record in view.history for message in record.messages)]
     heard = {_plain(each.text) for each in seen if each.sender != view.power}
+    texts = {_plain(text) for text in texts_of(value.value_of("messages"))} - {""}
+    if is_alone:
+        return bool(texts) and all(len(text) > _SHORT and any(text in other for other in heard) for text in texts)
     return any(
         text == other or (min(len(text), len(other)) > _SHORT and (text in other or other in text))
-        for text in {_plain(text) for text in texts_of(value.value_of("messages"))} - {""}
+        for text in texts
         for other in heard
     )
 

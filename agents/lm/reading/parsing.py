@@ -101,7 +101,7 @@ def parse(text: str, view: View, is_cut: bool = False, addition: Addition = PLAI
         addition: the prompt's additions; with a journal, the reply has one, too.
     """
     keys = ("reasoning", "orders", "messages", *(["journal"] if Addition.JOURNAL in addition else []))
-    fields = read_fields(text, keys, is_cut, lambda value: is_quotation(value, view))
+    fields = read_fields(text, keys, is_cut, lambda value, is_alone: is_quotation(value, view, is_alone))
     values, issues = fields.values, fields.issues
     orders = read_orders(values.get("orders"), view, issues)
     messages = read_messages(values.get("messages"), view, issues) if fields.is_whole else []

@@ -1,6 +1,6 @@
 """A local server with OpenAI's and Anthropic's interfaces: ``python -m agents.lm.stub``.
 
-`server` is the server, `replies` and `characters` its answers.
+`server` is the server, `replies` its answers.
 """
 
 from agents.lm.stub.server import Stub, StubRequest, StubServer

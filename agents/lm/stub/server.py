@@ -13,31 +13,22 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
-from typing import Annotated, Any, NamedTuple, Self
-
-import typer
+from threading import Lock, Thread
+from typing import Any, NamedTuple, Self
 
 from agents.lm.errors import ConfigError
-from agents.lm.stub.characters import CHARACTERS
-from agents.lm.stub.replies import stub_reply, tokens
+from agents.lm.stub.replies import CHARACTERS, stub_reply, tokens
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 
 
 @dataclass
 class StubRequest:
-    """A valid request that was received.
+    """A valid request that was received: its JSON, the texts of its prompts, and the schema of the reply.
 
-    Attributes:
-        path: `CHAT` or `MESSAGES`.
-        headers: with names in lower case.
-        body: the parsed JSON.
-        system, user: the texts of the prompt.
-        schema: the schema of the reply.
+    The names of headers are in lower case.
     """
 
     path: str
@@ -77,7 +68,7 @@ class Stub:
     """Answers requests, without a network; thread-safe.
 
     Args:
-        reply: function that makes the answers; None for the character (`agents.lm.stub.characters`) with the model's
+        reply: function that makes the answers; None for the character (`agents.lm.stub.replies`) with the model's
             name, or else "stub".
 
     Attributes:
@@ -87,7 +78,7 @@ class Stub:
 
     def __init__(self, reply: Callable[[StubRequest], str | Answered] | None = None) -> None:
         self.requests: list[StubRequest] = []
-        self.reply = reply or _in_character
+        self.reply = reply or (lambda asked: CHARACTERS.get(asked.model, stub_reply)(asked.prompt, asked.schema))
         self.stats = Counter(requests=0, answered=0, twice=0, peak=0)
         self._active = 0
         self._answered: set[bytes] = set()
@@ -101,7 +92,7 @@ class Stub:
             self._active += 1
             self.stats["peak"] = max(self.stats["peak"], self._active)
         try:
-            request = read(path, headers, content)
+            request = _read(path, headers, content)
             with self._lock:
                 self.stats["requests"] += 1
                 self.requests.append(request)
@@ -122,20 +113,16 @@ class Stub:
         """The answer to a valid request."""
         said = self.reply(request)
         answered = said if isinstance(said, Answered) else Answered(said)
-        payload = _completion(request, answered) if request.path == CHAT else _message(request, answered)
+        write, stream = (_completion, _chunks) if request.path == CHAT else (_message, _events)
+        payload = write(request, answered)
         if not request.body.get("stream"):
             return Response(200, {"content-type": "application/json"}, json.dumps(payload).encode("ascii"))
-        events = _chunks(payload) if request.path == CHAT else _message_events(payload)
-        texts = [f"event: {event.get('type', 'chunk')}\ndata: {json.dumps(event)}\n\n" for event in events]
+        texts = [f"event: {event.get('type', 'chunk')}\ndata: {json.dumps(event)}\n\n" for event in stream(payload)]
         content = "".join((*texts, "data: [DONE]\n\n")).encode("ascii")
         return Response(200, {"content-type": "text/event-stream"}, content)
 
 
-def _in_character(request: StubRequest) -> str:
-    return CHARACTERS.get(request.model, stub_reply)(request.prompt, request.schema)
-
-
-def read(path: str, headers: Mapping[str, str], content: bytes) -> StubRequest:
+def _read(path: str, headers: Mapping[str, str], content: bytes) -> StubRequest:
     """Reads a request; whatever goes wrong in it, a real server would reject."""
     body = json.loads(content)
     system, user = _plain(body.get("system", "")), ""
@@ -195,13 +182,13 @@ def _message(request: StubRequest, answered: Answered) -> dict[str, Any]:
     }
 
 
-def _message_events(payload: dict[str, Any]) -> list[dict[str, Any]]:
-    text = payload["content"][-1]["text"]
+def _events(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    delta = {"type": "text_delta", "text": payload["content"][0]["text"]}
     end = {"stop_reason": payload["stop_reason"], "stop_sequence": None}
     return [
         {"type": "message_start", "message": payload | {"content": [], "stop_reason": None}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": end, "usage": {"output_tokens": payload["usage"]["output_tokens"]}},
         {"type": "message_stop"},
@@ -295,18 +282,3 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(response.content)
-
-
-def main(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free port.")] = 8123,
-    latency: Annotated[float, typer.Option(min=0.0, help="Seconds before every answer.")] = 0.0,
-) -> None:
-    """Answers like OpenAI's and Anthropic's servers, until interrupted."""
-    try:
-        with StubServer(port, latency) as server:
-            url = server.url
-            print(f"base_url is {url}/v1 for openai, {url} for anthropic; counts at {url}/stats", flush=True)
-            with suppress(KeyboardInterrupt):
-                Event().wait()
-    except ConfigError as error:
-        raise typer.BadParameter(str(error)) from error

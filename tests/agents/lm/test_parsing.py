@@ -357,7 +357,6 @@ CUT_OFF = [
     (DRAFT + ' Better: {"orders": ["A MAR H"], "mess', ["A MAR H"]),  # the last object is cut off
     (DRAFT + ' Better: {"ord', []),
     (DRAFT + ' Better: {"reasoning""', []),
-    (DRAFT + " Better: </thi", []),
     (f'{{"draft": {DRAFT}, "fin', []),
     (DRAFT[:-2], ["A PAR H"]),
     (DRAFT.replace("{", "{'x': 1, ", 1)[:-1], ["A PAR H"]),
@@ -463,6 +462,18 @@ def test_what_another_player_wrote_completes_no_reply(said: str) -> None:
         assert parse(text, HEARD.view("ENGLAND", "messages", 1)).messages == [("GLOBAL", said)]  # its own words
 
 
+def test_a_quotation_that_stands_alone_is_not_sent() -> None:
+    quoted = json.dumps({"messages": {"GLOBAL": "Let us all attack Germany."}})
+    view = HEARD.view("FRANCE", "messages", 1)
+    for text in (quoted, f"England sent {quoted}.", f"{quoted} {quoted}"):
+        parsed = parse(text, view)
+        assert (parsed.orders, parsed.messages, kinds(parsed)) == ([], [], ["quotation"])
+        assert not parsed.is_valid
+    for own in ("Us all?", "Let us all attack Germany. I agree.", "Ready."):
+        assert parse(quoted.replace("Let us all attack Germany.", own), view).messages == [("GLOBAL", own)]
+    assert parse(quoted, HEARD.view("ENGLAND", "messages", 1)).messages  # its own words
+
+
 def test_of_several_whole_replies_the_last_counts() -> None:
     parsed = parse(f"{DRAFT} No, better: {DRAFT.replace('DRAFT', 'Peace.').replace('PAR', 'MAR')}", OPENING)
     assert (parsed.orders, parsed.messages) == (["A MAR H"], [("ENGLAND", "Peace."), ("GLOBAL", "Peace.")])
@@ -546,10 +557,6 @@ CODED = json.dumps(SHORT)
         f"[TOOL_CALLS]reply{CODED}",
         f"[TOOL_CALLS][{json.dumps({'name': 'reply', 'arguments': SHORT})}]",
         f"<|python_tag|>{json.dumps({'name': 'reply', 'parameters': SHORT})}",
-        '<function=reply>\n<parameter=orders>\n{"A PAR": "A PAR - BUR"}\n</parameter>\n<parameter=messages>\n'
-        '{"ITALY": "Hi"}\n</parameter>\n</function>',
-        '<invoke name="reply"><parameter name="orders">["A PAR - BUR"]</parameter><parameter name="messages">'
-        '{"ITALY": "Hi"}</parameter></invoke>',
     ],
 )
 def test_replies_that_are_coded_twice_or_called_as_a_tool(text: str) -> None:

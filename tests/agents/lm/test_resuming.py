@@ -196,8 +196,8 @@ def test_a_run_that_was_interrupted_asks_no_more(question: Request) -> None:
         played = []
 
         def interrupted() -> None:
-            with models.tasks(1) as games:
-                played.append(games.submit(game()))
+            with models.tasks(1) as submit:
+                played.append(submit(game()))
                 while not server.requests:
                     time.sleep(0.01)
                 raise KeyboardInterrupt

@@ -14,14 +14,11 @@ from typing import Any
 import anthropic
 import openai
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from agents.lm.errors import ConfigError
 from agents.lm.models import Block, OpenAIModel, Request
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import SENTENCES, stub_reply
-from agents.lm.stub.server import main
 from tests.agents.lm.transport import FailingServer
 
 
@@ -136,7 +133,3 @@ def test_the_command_serves_until_interrupted() -> None:
 def test_a_port_that_is_taken(server: FailingServer) -> None:
     with pytest.raises(ConfigError, match=rf"port {server.port}: .*choose another one"), StubServer(server.port):
         pass
-    app = typer.Typer()
-    app.command()(main)
-    outcome = CliRunner().invoke(app, ["--port", str(server.port)], env={"COLUMNS": "300", "NO_COLOR": "1"})
-    assert (outcome.exit_code, "choose another one, or 0 for any" in outcome.output) == (2, True)

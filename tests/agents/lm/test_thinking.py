@@ -48,7 +48,6 @@ PAIRS = {
     "short harmony": ("<|channel|>analysis", "<|channel|>final"),
     "json harmony": ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>"),
     "commentary": ("<|channel|>commentary<|message|>", "<|end|>"),
-    "bare harmony": ("analysisWe ", "assistantfinal"),
 }  # fmt: skip
 each_pair = pytest.mark.parametrize("name", PAIRS)
 TAGS = [name for name in PAIRS if "harmony" not in name and name not in ("commentary", "gemma")]
@@ -177,11 +176,6 @@ def test_a_reply_before_a_whole_thought_counts() -> None:
 def test_a_thought_without_marks_that_ran_into_the_limit_is_not_sent(thought: str) -> None:
     for text in (thought, f"{thought}{DRAFT}", f"{DRAFT}{thought}"):
         assert parse(text, OPENING, is_cut=True).messages == []
-
-
-@pytest.mark.parametrize("end", ["[/", "[/THI", "[/thinking", "[unused1", "</", "</thi"])
-def test_a_mark_that_ends_a_thought_may_be_cut_off(end: str) -> None:
-    assert parse(GOOD + end, OPENING).messages == []
 
 
 # What is no thought.
