@@ -21,7 +21,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and the best known as attributes: `FairBot` ...
-Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents; certificates of
+Plays: `play`, `tournament`, and `replies` (all possible outcomes against given agents; certificates of
 best replies are in `modal_env.best_replies`).
 The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`.
@@ -66,7 +66,7 @@ from modal_env.logic.library import (
     SlipBot,
 )
 from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import fixed_point, play
+from modal_env.logic.provability import play
 from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ __all__ = [
     "errors",
     "exploitability",
     "fixation",
-    "fixed_point",
     "growth",
     "jacobian",
     "library",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Op
+from modal_env.logic.provability import join
 from modal_env.logic.syntax import can_be_called, closure
 
 MAX_STATES = 4096
@@ -106,15 +107,8 @@ class _BoxValues:
                 stack.append((0, self.full, own)[code])
             else:
                 right = stack.pop()
-                stack.append(self._join(code, stack.pop(), right))
+                stack.append(join(code, stack.pop(), right, self.full))
         return stack[0], bodies
-
-    def _join(self, code: int, left: int, right: int) -> int:
-        if code == Op.AND:
-            return left & right
-        if code == Op.OR:
-            return left | right
-        return (left ^ self.full) | right if code == Op.IMPLIES else left ^ right ^ self.full
 
 
 def _explored(boxes: _BoxValues, letters: tuple[Agent, ...]) -> Machine:

@@ -13,16 +13,14 @@ final.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
-from modal_env.checks import brief, nearest, whole
-from modal_env.errors import FormulaError, GameError
+from modal_env.checks import whole
+from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Formula, Op, as_agent
-from modal_env.logic.parser import CONSTANTS, FormulaParser, Token, read
-from modal_env.logic.syntax import NAME
 
 WORLDS = 28  # of the first attempt: with one more bit it fits into one digit of Python's integers
 MAX_COINS = 12
@@ -153,12 +151,12 @@ def _evaluate(equation: Equation, words: Sequence[int], full: int) -> tuple[int,
             push((0, everything, own)[code])
         else:
             right = pop()
-            push(_join(code, pop(), right, everything))
+            push(join(code, pop(), right, everything))
     return stack[0] & full, falls
 
 
-def _join(code: int, left: int, right: int, everything: int) -> int:
-    """Apply a connective to two words."""
+def join(code: int, left: int, right: int, everything: int) -> int:
+    """Apply a connective to two words, of which `everything` has all bits."""
     if code == AND:
         return left & right
     if code == OR:
@@ -326,67 +324,3 @@ def _part(equation: Equation, place: int, node: Formula) -> tuple[int, ...]:
 
 def _bits(word: int, worlds: int) -> tuple[bool, ...]:
     return tuple(bool(word >> world & 1) for world in range(worlds))
-
-
-@dataclass(frozen=True)
-class FixedPoint:
-    """The solution of a system of equations.
-
-    Attributes:
-        values: letter -> its final value: whether it follows from GL and the true statements about provability.
-        traces: letter -> its value at every world from 0 to the one after `settles`.
-        settles: the first world from which no box in the system changes.
-    """
-
-    values: dict[str, bool]
-    traces: dict[str, tuple[bool, ...]]
-    settles: int
-
-
-def fixed_point(system: Mapping[str, str]) -> FixedPoint:
-    """The fixed point of a modalized system, such as ``{"p": "[][]p -> [](p -> []~p)"}``.
-
-    It exists and is unique (Boolos, The Logic of Provability, chapter 8).
-
-    Raises:
-        FormulaError: as `parse_system`.
-    """
-    formulas = parse_system(system)
-    numbers = {letter: number for number, letter in enumerate(formulas)}
-    solution = solve([_letters(formula, own, numbers) for own, formula in enumerate(formulas.values())])
-    traces = {letter: _values(solution, number, solution.settles + 2) for letter, number in numbers.items()}
-    values = {letter: solution.value(number, solution.settles) for letter, number in numbers.items()}
-    return FixedPoint(values, {letter: tuple(map(bool, trace)) for letter, trace in traces.items()}, solution.settles)
-
-
-def _letters(formula: Formula, own: int, numbers: Mapping[str, int]) -> Equation:
-    nodes = formula.postfix()
-    used = {letter: place for place, letter in enumerate(dict.fromkeys(node.letter for node in nodes if node.letter))}
-    program = tuple(CALL + used[node.letter] if node.letter else int(node.op) for node in nodes)
-    return Equation(program, own, tuple(numbers[letter] for letter in used))
-
-
-def parse_system(system: Mapping[str, str]) -> dict[str, Formula]:
-    """Letter -> formula, of equations "letter <-> formula" in the notation of `modal_env.logic.notation.parse`.
-
-    Letters are names (case counts) in place of X(.) and me; T, F, true and false are the constants.
-
-    Raises:
-        FormulaError: no equations; a letter that is not a name or is a constant; not a formula; a letter without an
-            equation or under no [] or <>.
-    """
-    if not isinstance(system, Mapping) or not system:
-        raise FormulaError(f"system {brief(system)}: give a mapping of letters to formulas such as {{'p': '[]p'}}")
-    for letter in system:
-        if not isinstance(letter, str) or not NAME.fullmatch(letter) or letter in CONSTANTS:
-            raise FormulaError(f"letter {brief(letter)}: give a name, but none of {', '.join(CONSTANTS)}")
-
-    def atom(parser: FormulaParser, token: Token) -> Formula:
-        if token.text in CONSTANTS:
-            return Formula(CONSTANTS[token.text])
-        if token.text not in system:
-            parser.fail(token.start, f"no equation is for {token.text[:60]!r}", nearest(token.text, system))
-        parser.need_box(token)
-        return Formula(Op.LETTER, letter=token.text)
-
-    return {letter: read(FormulaParser(text, f"equation of {letter!r}"), atom) for letter, text in system.items()}

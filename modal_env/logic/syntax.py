@@ -43,7 +43,6 @@ class Op(IntEnum):
     IMPLIES = 8
     IFF = 9
     COIN = 10  # RandomBot; only on its own
-    LETTER = 11  # p, q, ... in systems of equations; never part of an agent
     CALL = 12  # what the opponent does; in a program CALL + k
 
 
@@ -72,12 +71,11 @@ class Formula:
     Attributes:
         op, parts: the kind of the node, and the nodes below it.
         agent: of a CALL, the agent that the opponent is called on; None is X(me).
-        letter: of a LETTER, its name.
         size: number of nodes; X(Name) counts as one, X(formula) also counts the nodes of the formula.
         nesting: height of the tree: nodes on the longest path down, less one.
         boxes: deepest nesting of [] and <> in this formula itself.
         called_depth: largest depth of the agents it calls, 0 if there are none.
-        boxed: whether every X(.), `me` and letter is under a [] or <>.
+        boxed: whether every X(.) and `me` is under a [] or <>.
         digest: 16 bytes that identify the tree: BLAKE2b of the node and the digests below. Equality and hash use it, so
             that they are fast for every formula and deterministic.
 
@@ -88,7 +86,6 @@ class Formula:
     op: Op
     parts: tuple[Formula, ...] = ()
     agent: Agent | None = None
-    letter: str = ""
     size: int = field(init=False)
     nesting: int = field(init=False)
     boxes: int = field(init=False)
@@ -105,8 +102,8 @@ class Formula:
         put(self, "nesting", max((1 + part.nesting for part in parts), default=0))
         put(self, "boxes", max((part.boxes for part in parts), default=0) + modal)
         put(self, "called_depth", max((part.called_depth for part in parts), default=0))
-        put(self, "boxed", modal or (all(part.boxed for part in parts) and op not in (Op.ME, Op.LETTER, Op.CALL)))
-        content = bytes([op]) + b"".join(part.digest for part in parts) + self.letter.encode("utf-8", "surrogatepass")
+        put(self, "boxed", modal or (all(part.boxed for part in parts) and op not in (Op.ME, Op.CALL)))
+        content = bytes([op]) + b"".join(part.digest for part in parts)
         if self.agent is not None:
             if not can_be_called(self.agent.name) and not self.is_inline:
                 raise FormulaError(
@@ -162,7 +159,7 @@ class Formula:
         while todo:
             nodes.append(todo.pop())
             todo.extend((nodes[-1].agent.formula,) if nodes[-1].agent and nodes[-1].is_inline else nodes[-1].parts)
-        rows = ((int(node.op), node.letter, node.is_inline or node.agent) for node in nodes[::-1])
+        rows = ((int(node.op), node.is_inline or node.agent) for node in nodes[::-1])
         return _build, (tuple(rows),)
 
 
@@ -183,7 +180,7 @@ class Agent:
             push one. The stack never holds more than ``MAX_NESTING + 1`` values.
 
     Raises:
-        FormulaError: an X(.) or `me` outside all boxes, a letter, a coin inside a formula, or two different agents with
+        FormulaError: an X(.) or `me` outside all boxes, a coin inside a formula, or two different agents with
             the same name.
     """
 
@@ -202,8 +199,6 @@ class Agent:
         kinds = {node.op for node in nodes}
         if not self.formula.boxed:
             raise FormulaError(f"agent {self.formula.text()[:60]!r}: every X(.) and `me` must stand under a [] or <>")
-        if Op.LETTER in kinds:
-            raise FormulaError(f"agent {self.formula.text()[:60]!r}: letters have no meaning in an agent")
         if len(nodes) > 1 and Op.COIN in kinds:
             raise FormulaError(f"agent {self.formula.text()[:60]!r}: a coin must be the whole formula")
         names: dict[str, Agent] = {}
@@ -281,17 +276,11 @@ def _join(node: Formula, parts: list[tuple[str, int]], signs: Mapping[Op, str]) 
     if node.op is Op.CALL:
         return "X(me)"
     if not parts:
-        return signs.get(node.op) or node.letter or node.op.name.lower()
-    inner = [_wrap(text, binding < own) for text, binding in parts]
-    if len(parts) == 1:
-        return signs[node.op] + inner[0]
+        return signs.get(node.op) or node.op.name.lower()
     tight = 0 if node.op in RIGHT else 1  # the side on which an operator of equal strength needs parentheses
-    inner[tight] = _wrap(parts[tight][0], parts[tight][1] <= own)
-    return f"{inner[0]} {signs[node.op]} {inner[1]}"
-
-
-def _wrap(text: str, needed: bool) -> str:
-    return f"({text})" if needed else text
+    equal = [len(parts) == 2 and side == tight for side in range(len(parts))]
+    inner = [f"({text})" if binding < own + same else text for (text, binding), same in zip(parts, equal, strict=True)]
+    return f" {signs[node.op]} ".join(inner) if len(parts) == 2 else signs[node.op] + inner[0]
 
 
 def can_be_called(name: str) -> bool:
@@ -310,10 +299,10 @@ def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     return tuple(seen)
 
 
-def _build(rows: Iterable[tuple[int, str, Agent | bool | None]]) -> Formula:
-    """A formula from the op, letter and agent (True: the formula before) of its nodes, parts before their parents."""
+def _build(rows: Iterable[tuple[int, Agent | bool | None]]) -> Formula:
+    """A formula from the op and agent (True: the formula before) of its nodes, parts before their parents."""
     stack: list[Formula] = []
-    for code, letter, agent in rows:
+    for code, agent in rows:
         op = Op(code)
         if agent is True:
             inline = stack.pop()
@@ -321,5 +310,5 @@ def _build(rows: Iterable[tuple[int, str, Agent | bool | None]]) -> Formula:
         number = PARTS.get(op, 0)
         parts = tuple(stack[len(stack) - number :])
         del stack[len(stack) - number :]
-        stack.append(Formula(op, parts, agent or None, letter))
+        stack.append(Formula(op, parts, agent or None))
     return stack[0]

@@ -215,8 +215,6 @@ def test_trees_made_by_hand_are_checked() -> None:
         Agent("B", both)
     with pytest.raises(FormulaError, match="must be the whole formula"):
         Agent("A", Formula(Op.NOT, (Formula(Op.COIN),)))
-    with pytest.raises(FormulaError, match="letters have no meaning"):
-        Agent("A", Formula(Op.BOX, (Formula(Op.LETTER, letter="p"),)))
     with pytest.raises(FormulaError, match="use parse"):
         Agent("A", "[]X(me)")  # type: ignore[arg-type]
     with pytest.raises(AttributeError):

@@ -71,7 +71,7 @@ def targets() -> dict[str, Callable[..., Any]]:
         "ranges": found, "family": found.families[1], "interval": found.families[1].interval, "parallel": parallel,
         "path": path, "growth": modal_env.growth(game, [1, 1, 1, 1], 50), "basins": modal_env.basins(game, 20),
         "stability": modal_env.jacobian(game, {"DB": 1}), "shares": modal_env.rare_mutations(game, 8), "games": games,
-        "certificate": certificate, "payoffs": PAYOFFS, "point": modal_env.fixed_point({"p": "[]~p"}),
+        "certificate": certificate, "payoffs": PAYOFFS,
     }  # fmt: skip
     places = {"modal_env": modal_env, "library": modal_env.library, "best_replies": best_replies, **objects}
     listed = {f"{place}.{name}": getattr(thing, name) for place, thing in places.items() for name in names(thing)}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modal_env.errors import FormulaError, GameError
+from modal_env.errors import GameError
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot, WaitFairBot
 from modal_env.logic.notation import Agent, Formula, Op, parse
-from modal_env.logic.provability import Plays, fixed_point, parse_system, play, solve
+from modal_env.logic.provability import Plays, play, solve
 from modal_env.logic.tournaments import tournament
 
 HALF = Fraction(1, 2)
@@ -131,79 +131,29 @@ def test_prudent_bot_against_cooperate_bot_world_by_world() -> None:
 @pytest.mark.parametrize(
     ("equation", "trace"),
     [
-        ("[][]p -> [](p -> []~p)", "CCDDCC"),
-        ("[]p", "CC"),
-        ("~[]p", "DCC"),
-        ("[]~p", "CDD"),
-        ("~[]~p", "DD"),
-        ("<>p", "DD"),
-        ("[]p -> []~p", "CDCC"),
-        ("[](p -> []p)", "CC"),
-        ("[]~p | [][]~p", "CCDD"),
-        ("true", "CC"),
+        ("[][]me -> [](me -> []~me)", "CCDDCC"),
+        ("[]me", "CC"),
+        ("~[]me", "DCC"),
+        ("[]~me", "CDD"),
+        ("~[]~me", "DD"),
+        ("<>me", "DD"),
+        ("[]me -> []~me", "CDCC"),
+        ("[](me -> []me)", "CC"),
+        ("[]~me | [][]~me", "CCDD"),
         ("[][][]F", "CCCDD"),
     ],
 )
 def test_fixed_points_of_one_letter(equation: str, trace: str) -> None:
     """The first is worked out in LaVictoire 2015, section 6; the next ones in Boolos, chapter 8, or by hand."""
-    found = fixed_point({"p": equation})
-    assert "".join("C" if value else "D" for value in found.traces["p"]) == trace
-    assert found.values == {"p": trace[-1] == "C"}
-    assert found.settles == len(trace) - 2
+    outcome = play(parse(equation), DefectBot)
+    assert "".join("C" if own else "D" for own, _ in outcome.trace) == trace
+    assert outcome.settles == len(trace) - 2
 
 
-def test_fixed_point_of_a_system() -> None:
-    """FairBot against PrudentBot, as LaVictoire 2015, section 7.1, writes it out."""
-    system = {"p": "[]q", "q": "[](p & (~[]F -> ~r))", "r": "[]s", "s": "F"}
-    found = fixed_point(system)
-    assert found.values == {"p": True, "q": True, "r": False, "s": False}
-    assert found.traces["r"] == (True, False, False)
-    assert list(found.traces) == list(system)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_random_systems_are_solved(seed: int) -> None:
-    """The traces make all equations true at every world, boxes being read as what holds at all worlds before."""
-    rng = np.random.default_rng(seed)
-    system = {letter: f"{_random_text(rng, 3)} -> []{_random_text(rng, 3)}" for letter in "pqr"}
-    system = {letter: f"[]({text}) <-> ~[]{_random_text(rng, 2)}" for letter, text in system.items()}
-    found = fixed_point(system)
-
-    def holds(formula: Formula, world: int) -> bool:
-        if formula.op is Op.LETTER:
-            return found.traces[formula.letter][world]
-        if formula.op is Op.BOX:
-            return all(holds(formula.parts[0], earlier) for earlier in range(world))
-        values = [holds(part, world) for part in formula.parts]
-        if formula.op is Op.NOT:
-            return not values[0]
-        return {Op.IFF: values[0] == values[1], Op.IMPLIES: values[0] <= values[1]}[formula.op]
-
-    for letter, formula in parse_system(system).items():
-        assert found.traces[letter] == tuple(holds(formula, world) for world in range(found.settles + 2))
-
-
-def _random_text(rng: np.random.Generator, height: int) -> str:
-    if height == 0:
-        return str(rng.choice(list("pqr")))
-    inner = [_random_text(rng, height - 1) for _ in range(2)]
-    return str(rng.choice([f"~{inner[0]}", f"[]{inner[0]}", f"({inner[0]} -> {inner[1]})", inner[0]]))
-
-
-@pytest.mark.parametrize(
-    "system",
-    [{}, {"T": "p"}, {"true": "T"}, {"a b": "T"}, {5: "T"}, {"p": 5}, "[]p", {"p": "p"}, {"p": "[]q"}, {"p": "[]"}],
-)
-def test_what_is_no_modalised_system(system: Any) -> None:
-    with pytest.raises(FormulaError):
-        fixed_point(system)
-
-
-def test_faults_in_a_system_have_a_place() -> None:
-    with pytest.raises(FormulaError) as caught:
-        fixed_point({"left": "[]right", "right": "[]left & []lift"})
-    assert caught.value.position == 11
-    assert "equation of 'right', at character 12: no equation is for 'lift'; did you mean left?" in str(caught.value)
+def test_fair_bot_against_prudent_bot_as_a_system() -> None:
+    """As LaVictoire 2015, section 7.1, writes it out: p <-> []q, q <-> [](p & (~[]F -> ~r)), r <-> []s, s <-> F."""
+    assert play(FairBot, PrudentBot).moves == ("C", "C")
+    assert play(FairBot, DefectBot).trace == ((True, False), (False, False), (False, False))
 
 
 @pytest.mark.parametrize("boxes", [0, 1, 2, 25, 26, 27, 28, 29, 100, 499])
