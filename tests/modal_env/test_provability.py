@@ -6,7 +6,6 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 
 from modal_env.errors import GameError
