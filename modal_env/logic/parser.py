@@ -103,11 +103,11 @@ def parse_agents(given: Mapping[str, Agent | str], known: Mapping[str, Agent]) -
 def _in_sequence(readers: Mapping[str, _Reader], names: Names) -> list[str]:
     """The names of the texts, each after those that it calls."""
     calls = {
-        name: {called: token for token in reader.called() if (called := names.meant(token.text)) in readers}
+        name: {called: token for token in reader.called() if (called := names.meant(token.text)) and called in readers}
         for name, reader in readers.items()
     }
     try:
-        return list(TopologicalSorter(calls).static_order())  # type: ignore[type-var]
+        return list(TopologicalSorter(calls).static_order())
     except CycleError as error:
         circle = error.args[1][::-1]
         shown = " -> ".join(circle if len(circle) < 8 else [*circle[:6], "...", circle[-1]])
