@@ -19,7 +19,7 @@ MAX_LISTED = 10_000
 ESTIMATE = "estimate it with evaluation.exploitability (the command: welfare-env exploitability)"
 PROGRAMS = (
     "writes programs of modal_env, not orders of Diplomacy. Programs play in `welfare-env modal play` and `modal "
-    "tournament`; in Python modal_env.play, and evaluation.exploitability(..., environment=modal_env.make(...))"
+    "tournament`; in Python modal_env.play and modal_env.exploitability"
 )
 
 

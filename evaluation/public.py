@@ -8,17 +8,15 @@ from evaluation.experiments.compare import Comparison, Contrast, compare
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.exploitability import exploitability
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.gains import COALITIONS
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.messages.analysis import MessageAnalysis, analyze_messages
-from evaluation.play.game_spec import GameSpec
+from evaluation.play.game_spec import GameSpec, Setting
 from evaluation.play.playing import aplay_game, play_game
 from evaluation.play.runner import Runner
-from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import RayWorkers, WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
@@ -39,7 +37,6 @@ __all__ = [
     "GameSpec",
     "GameStore",
     "MessageAnalysis",
-    "ProgramExploitabilityResult",
     "RayWorkers",
     "RedTeamResult",
     "Runner",

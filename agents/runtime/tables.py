@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from textwrap import fill
 
 from rich.cells import cell_len
@@ -14,6 +15,30 @@ from rich.text import Text
 from modal_env.console import WIDE, plain_console
 
 LEAST = 12  # characters of a column of policies
+
+
+def new_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of plain texts (no markup).
+
+    Args:
+        columns: heads; ">gain" for numbers (aligned right), "|policy" for texts that may break within a word.
+    """
+    table = Table(
+        title=Text(title, style="table.title"),
+        caption=Text(caption, style="table.caption") if caption else None,
+        title_justify="left",
+        caption_justify="left",
+    )
+    for head in columns:
+        is_number, is_folded = head.startswith(">"), head.startswith("|")
+        table.add_column(
+            Text(head[is_number or is_folded :]),
+            justify="right" if is_number else "left",
+            overflow="fold" if is_folded else "ellipsis",
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def print_tables(*tables: Table) -> None:

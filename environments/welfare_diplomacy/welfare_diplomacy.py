@@ -20,9 +20,8 @@ from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec, read_profile
 from evaluation.measures.metrics import measure
-from evaluation.play.game_spec import with_external_players
+from evaluation.play.game_spec import Setting, with_external_players
 from evaluation.play.playing import aplay_game
-from evaluation.play.setting import Setting
 from welfare_env import Rules
 
 __all__ = ["OneCallHarness", "WelfareEnv", "WelfareTaskset"]

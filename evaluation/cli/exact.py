@@ -11,11 +11,10 @@ from rich.table import Table
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
-from agents.runtime.tables import print_tables, print_text
+from agents.runtime.tables import new_table, print_tables, print_text
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import read_coalitions
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.tables.game_tables import new_table
 from welfare_env import load_board
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +10,12 @@ from rich.table import Table
 
 from agents.runtime.command_options import with_options
 from agents.runtime.table_options import Json, TableOptions
-from agents.runtime.tables import print_tables
+from agents.runtime.tables import new_table, print_tables
 from evaluation.cli.console import KEPT, RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import RunOptions, command_line
 from evaluation.experiment_files.description import load_experiment, shipped_experiments
-from evaluation.experiment_files.experiment import policies_of, read_experiment, run_experiment
-from evaluation.play.setting import Setting
+from evaluation.experiment_files.experiment import measurements, read_experiment, result_of
+from evaluation.play.runner import Begun
 from evaluation.report.figures import full_label
 from evaluation.report.page import known_measures, value_cell
 from evaluation.report.report_folder import (
@@ -26,7 +25,7 @@ from evaluation.report.report_folder import (
     write_figures,
     write_results,
 )
-from evaluation.tables.game_tables import MEANING, new_table
+from evaluation.tables.game_tables import MEANING
 from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_sentence
 from modal_env.console import plain_console
@@ -99,10 +98,10 @@ def experiment(
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
         tables.check()
-        (result,) = run.play(
-            policies_of(chosen),
-            [partial(run_experiment, chosen, Setting())],  # the file has the rules
-        )
+        measuring = measurements(chosen)
+        begun = Begun(*measuring.values())
+        with run.runner(begun) as runner:
+            result = result_of(chosen, dict(zip(measuring, begun.results(runner), strict=True)))
         tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), replays)
         if as_json:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agents.runtime.progress import metered
-from agents.specs import Spec, read, read_profile
+from agents.specs import Spec
 from evaluation.checks import EvaluationError
 from evaluation.experiments.attacks import GAMES
-from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.measures.gains import COALITIONS
 from evaluation.measures.lm_usage import spent
-from evaluation.play.runner import Runner
-from evaluation.play.setting import Setting
+from evaluation.play.game_spec import Setting
+from evaluation.play.runner import Begun, Runner
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.play.stored_games import read_start
 from evaluation.play.workers import RayWorkers, Workers
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 CORES = os.cpu_count() or 1
 MANY = 200  # games of a run; from this number on, a line says how many before the first
-T = TypeVar("T")
 
 AnyProfile = Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")]
 Keys = Annotated[list[str] | None, typer.Argument(help="Keys of games, or prefixes of keys.", show_default="all games")]
@@ -56,17 +54,6 @@ Processes = Annotated[
 def command_line(name: str) -> str:
     """The command line, for reports; "" if the command was not called from the shell."""
     return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
-
-
-def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[Spec]:
-    """The policies of profiles, and of attackers on the first profile, as given on the command line.
-
-    Raises:
-        UnknownAgentError, ProfileError: an invalid policy or profile.
-    """
-    policies = [policy for profile in profiles for policy in read_profile(profile).policies]
-    texts = (filled(each, policies[0].text) for each in attackers if each != PORTFOLIO)
-    return [*policies, *map(read, texts)]
 
 
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[str | list[str]]:
@@ -181,40 +168,29 @@ class RunOptions:
         float | None, typer.Option(help="Maximum cost of this run in dollars.", show_default="unlimited")
     ] = None
 
-    def play(
-        self,
-        policies: Iterable[Spec],
-        calls: Sequence[Callable[[Runner], T]],
-    ) -> list[T]:
-        """The results of evaluations, played with a progress bar on stderr.
-
-        Args:
-            policies: all policies as given; tells whether language models play.
-            calls: the evaluations; all are checked before the first game is played.
+    @contextmanager
+    def runner(self, begun: Begun[Any]) -> Iterator[Runner]:
+        """A runner for evaluations, with a progress bar on stderr.
 
         Raises:
             UnknownAgentError, ConfigError: an invalid policy or budget.
             EvaluationError: a budget without language models.
             CacheError: the cache file cannot be used.
         """
-        policies = list(policies)
-        models = self._models(policies)
+        models = self._models(begun.policies)
         # Pending replies are already paid for, so an interrupt waits for them; a cluster takes a while to shut down.
         waits = patient() if models is not None or self.ray_address else nullcontext()
         with waits, GameStore(self.store) as store, self._pool() as workers:
             runner = Runner(workers, store, None, models)
-            total = sum(map(runner.count, calls))
-            if total >= MANY:
-                print(f"up to {total:,} games", file=sys.stderr)
-            if models is not None and _can_ask(policies, runner, models):
-                _tell_costs(calls, runner, total)
+            runner.check(begun.games)
+            if begun.most >= MANY:
+                print(f"up to {begun.most:,} games", file=sys.stderr)
+            if models is not None and _can_ask(begun.policies, runner, models):
+                _tell_costs(begun, models)
             try:
-                with metered("playing", total, "games") as meter:
+                with metered("playing", begun.most, "games") as meter:
                     runner.report = lambda count: meter.advance(count, _playing(models))
-                    results = []
-                    for call in calls:
-                        results.append(call(runner))
-                    return results
+                    yield runner
             finally:
                 if store.reused:
                     games = len(store.reused | store.added)
@@ -271,16 +247,15 @@ def _can_ask(policies: Iterable[Spec], runner: Runner, models: SharedModels) -> 
     return True
 
 
-def _tell_costs(calls: Sequence[Callable[[Runner], Any]], runner: Runner, total: int) -> None:
+def _tell_costs(begun: Begun[Any], models: SharedModels) -> None:
     """Print the estimated usage of each language model on stderr, before the first game."""
     from agents.lm.errors import PromptError
     from evaluation.experiments.cost_estimate import estimate, estimate_table
 
-    games = [spec for call in calls for spec in runner.peek(call)]
     try:
-        found = estimate(games, total, runner.models) if games and runner.models is not None else []
+        found = estimate(begun.games, begun.most, models)
     except PromptError:  # the game raises the error, and says where
         return
     if found:
         width = None if sys.stderr.isatty() else WIDE
-        plain_console(stderr=True, width=width).print(estimate_table(found, total))
+        plain_console(stderr=True, width=width).print(estimate_table(found, begun.most))

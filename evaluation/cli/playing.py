@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,20 +28,19 @@ from evaluation.cli.options import (
     Seed,
     Store,
     Variant,
-    policies_of,
     read_coalitions,
 )
 from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.experiments.compare import GAMES, check_measures, compare_results
-from evaluation.experiments.cross_play import MAX_TYPES, run_cross_play
-from evaluation.experiments.exploitability import run_exploitability
-from evaluation.experiments.red_team import BUDGETS, RedTeamResult, run_red_team
-from evaluation.experiments.self_play import SelfPlayResult, run_self_play
+from evaluation.experiments.cross_play import MAX_TYPES, measure_cross_play
+from evaluation.experiments.exploitability import measure_exploitability
+from evaluation.experiments.red_team import BUDGETS, RedTeamResult, measure_red_team
+from evaluation.experiments.self_play import SelfPlayResult, measure_self_play
 from evaluation.measures.gains import COALITIONS
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
-from evaluation.play.runner import Runner
-from evaluation.play.setting import Setting
+from evaluation.play.game_spec import Setting
+from evaluation.play.runner import Begun, Evaluation
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.report.replays import write_replay
 from evaluation.tables.comparison_tables import contrast_table
@@ -89,7 +87,9 @@ def self_play(
     with errors_in_one_line():
         setting = play.setting(run.store, variant, scoring)
         tables.check()
-        results = run.play(policies_of(policies), _self_play(policies, play.games, setting))
+        begun = _self_play(policies, play.games, setting)
+        with run.runner(begun) as runner:
+            results = begun.results(runner)
         tables.write(same_columns(row for result in results for row in result.rows()))
         if as_json:
             print_json([result.to_dict() for result in results])
@@ -102,8 +102,8 @@ def self_play(
         _print_usage([row for result in results for row in _models(result)])
 
 
-def _self_play(policies: Sequence[str], games: int, setting: Setting) -> list[Callable[[Runner], SelfPlayResult]]:
-    return [partial(run_self_play, policy, games, setting) for policy in policies]
+def _self_play(policies: Sequence[str], games: int, setting: Setting) -> Begun[SelfPlayResult]:
+    return Begun(*(measure_self_play(policy, games, setting) for policy in policies))
 
 
 @with_options
@@ -143,10 +143,9 @@ def exploitability(
         _check_files(tables, witness)
         attack: dict[str, Any] = {"deviator": deviator or None, "coalitions": chosen, "coordinated": coordinated}
         attack["selection_games"] = selection_games
-        (result,) = run.play(
-            policies_of([policy], deviator or ()),
-            [partial(run_exploitability, policy, play.games, setting, **attack)],
-        )
+        begun = Begun(measure_exploitability(policy, play.games, setting, **attack))
+        with run.runner(begun) as runner:
+            (result,) = begun.results(runner)
         if _written(result, tables, as_json, witness):
             return
         print_tables(exploitability_table([result], [coalitions]), *coalition_tables(result))
@@ -180,10 +179,9 @@ def red_team(
     with errors_in_one_line():
         setting = play.setting(run.store)
         _check_files(tables, witness)
-        (result,) = run.play(
-            policies_of([policy], trained or ()),
-            [partial(run_red_team, policy, budget, setting, games=play.games, trained=trained or ())],
-        )
+        begun = Begun(measure_red_team(policy, budget, setting, games=play.games, trained=trained or ()))
+        with run.runner(begun) as runner:
+            (result,) = begun.results(runner)
         if _written(result, tables, as_json, witness):
             return
         print_tables(red_team_table(result))
@@ -216,6 +214,14 @@ class MixedGameOptions(GameOptions):
             show_default="one per power",
         ),
     ] = 0
+    seats: Annotated[
+        str,
+        typer.Option(
+            metavar="balanced|rotated|fixed|drawn",
+            help="Seats of a mix: balanced or rotated (the same), shifted by one in every game; in the map's order; "
+            "or random.",
+        ),
+    ] = "balanced"
 
 
 @with_options
@@ -241,14 +247,13 @@ def cross_play(
 ) -> None:
     """Payoffs in every mix of the policies, with the gains of single invaders and symmetric equilibria."""
     with errors_in_one_line():
-        setting = play.setting(run.store, variant)
-        held_out = background or []
+        seats = "rotated" if play.seats == "balanced" else play.seats
+        setting = replace(play, seats=seats).setting(run.store, variant)
         tables.check()
-        mixes: dict[str, Any] = {"types": types, "background": held_out, "focal_seats": focal_seats or [1]}
-        (result,) = run.play(
-            policies_of([*policies, *held_out]),
-            [partial(run_cross_play, policies, play.games or None, setting, **mixes)],
-        )
+        mixes: dict[str, Any] = {"types": types, "background": background or [], "focal_seats": focal_seats or [1]}
+        begun = Begun(measure_cross_play(policies, play.games or None, setting, **mixes))
+        with run.runner(begun) as runner:
+            (result,) = begun.results(runner)
         if _written(result, tables, as_json):
             return
         print_tables(*cross_play_tables(result), *([mix_table(result)] if with_mixes else []))
@@ -290,8 +295,9 @@ def compare(
         tables.check()
         setting = play.setting(run.store, variant)
         check_measures(policies, measures, setting)
-        results = run.play(policies_of(policies), _self_play(policies, play.games, setting))
-        found = compare_results(results, measures, pairs)
+        begun = _self_play(policies, play.games, setting)
+        with run.runner(begun) as runner:
+            found = compare_results(begun.results(runner), measures, pairs)
         tables.write(found.rows())
         if as_json:
             print_json(found.to_dict())
@@ -311,14 +317,15 @@ def demo(
     else:
         print(f"skipping the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
     setting = Setting(seed=seed)
-    calls: list[Callable[[Runner], Any]] = [*_self_play(DEMO_POLICIES, DEMO_GAMES, setting)]
+    evaluations: list[Evaluation[Any]] = [measure_self_play(each, DEMO_GAMES, setting) for each in DEMO_POLICIES]
     for policy, name, deviator in conditions:
         attack: dict[str, Any] = {"deviator": deviator, "coalitions": name, "selection_games": DEMO_SELECTION_GAMES}
-        calls.append(partial(run_exploitability, policy, DEMO_GAMES, setting, **attack))
+        evaluations.append(measure_exploitability(policy, DEMO_GAMES, setting, **attack))
     with errors_in_one_line():
         tables.check()
-        run = RunOptions(workers=workers, store=store)
-        results = run.play(policies_of(DEMO_POLICIES), calls)
+        begun = Begun(*evaluations)
+        with RunOptions(workers=workers, store=store).runner(begun) as runner:
+            results = begun.results(runner)
         played, exploited = results[: len(DEMO_POLICIES)], results[len(DEMO_POLICIES) :]
         tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
         if as_json:

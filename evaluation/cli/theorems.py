@@ -11,9 +11,8 @@ from rich.table import Table
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
-from agents.runtime.tables import print_tables, print_text
+from agents.runtime.tables import new_table, print_tables, print_text
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
-from evaluation.tables.game_tables import new_table
 
 if TYPE_CHECKING:
     from evaluation.exact.theorems import DeviationGain

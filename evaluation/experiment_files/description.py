@@ -1,4 +1,4 @@
-"""An experiment as a TOML file describes it. All errors of a file are reported at once.
+"""An experiment as a TOML file describes it, checked by pydantic. All errors of a file are reported at once.
 
 A file sets the fields of `Experiment`; only title and profiles are required:
 
@@ -46,8 +46,8 @@ from evaluation.experiments.published import TABLES
 from evaluation.experiments.red_team import BUDGETS
 from evaluation.measures import costs
 from evaluation.measures.gains import COALITIONS
-from evaluation.play.setting import Setting
-from welfare_env import Rules, RulesError, WelfareEnvError
+from evaluation.play.game_spec import Setting
+from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
@@ -73,6 +73,7 @@ WITH_COALITIONS = ("exploitability", "exact")
 ONLY_FOR = {
     "coalitions": WITH_COALITIONS,
     "budget": ("red-team",),
+    "leaderboard": ("self-play",),
     **dict.fromkeys(("deviators", "coordinated", "selection_games"), ("exploitability",)),
 }
 """Key -> the measures that use it."""
@@ -81,9 +82,6 @@ RULES = tuple(each.name for each in fields(Rules))
 
 class ExperimentError(EvaluationError):
     """An invalid experiment file. The message lists all errors, each with its key and the allowed values."""
-
-
-# The types of the fields: what pydantic checks in each.
 
 
 def _one_of(names: Collection[str]) -> AfterValidator:
@@ -120,11 +118,9 @@ _Flag = Annotated[bool, Field(strict=True)]
 _Games = Annotated[int, Field(strict=True, ge=1, le=MAX_GAMES)]
 _Some = Field(min_length=1)
 _Alone = BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-_Measures = Annotated[tuple[Annotated[_Text, _one_of(MEASURES)], ...], _Some, _Alone]
-_Sets = Annotated[tuple[Annotated[_Text, _one_of((*COALITIONS, "all-singles", "all-pairs"))], ...], _Some]
-_Profiles = Annotated[tuple[Annotated[_Text, _readable(read_profile)], ...], _Some]
+_Profile = Annotated[_Text, _readable(read_profile)]
 _Deviator = Annotated[_Text, _readable(lambda text: text == PORTFOLIO or read_profile(filled(text, "hold")))]
-_Rules = Mapping[Annotated[_Text, _one_of(RULES)], Annotated[Any, BeforeValidator(_plain)]]
+_Set = Annotated[_Text, _one_of((*COALITIONS, "all-singles", "all-pairs"))]
 
 
 @dataclass(frozen=True)
@@ -176,9 +172,9 @@ class Experiment:
 
     name: str
     title: _Text
-    profiles: _Profiles
+    profiles: Annotated[tuple[_Profile, ...], _Some]
     question: _Text = ""
-    measure: _Measures = ("self-play",)
+    measure: Annotated[tuple[Annotated[_Text, _one_of(MEASURES)], ...], _Some, _Alone] = ("self-play",)
     template: _Text = "{profile}"
     games: _Games = 5
     seed: Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)] = 0
@@ -189,22 +185,14 @@ class Experiment:
     coordinated: _Flag = False
     selection_games: _Games | None = None
     budget: Annotated[_Text, _one_of(BUDGETS)] = "usual"
-    coalitions: _Sets = ("singles",)
+    coalitions: Annotated[tuple[_Set, ...], _Some] = ("singles",)
     deviators: tuple[_Deviator, ...] = ()
     leaderboard: _Flag = False
-    rules: _Rules = field(default_factory=dict)
+    rules: Mapping[Annotated[_Text, _one_of(RULES)], Annotated[Any, BeforeValidator(_plain)]] = field(
+        default_factory=dict
+    )
     sweep: Mapping[_Text, Annotated[tuple[Any, ...], _Some]] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Check the measures.
-
-        Raises:
-            EvaluationError: not a tuple, no measure, or an unknown measure.
-        """
-        names = self.measure if isinstance(self.measure, tuple | list) else ()
-        if not names or not all(isinstance(name, str) and name in MEASURES for name in names):
-            raise EvaluationError(f"measure={quoted(self.measure)}: give a tuple of {', '.join(MEASURES)}")
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -238,6 +226,8 @@ class Experiment:
         """The same experiment with other profiles; unchanged if `profiles` is empty."""
         return replace(self, profiles=tuple(profiles)) if profiles else self
 
+
+_FILE = TypeAdapter(Experiment)
 
 # Templates.
 
@@ -286,13 +276,11 @@ def load_experiment(source: str | Path) -> Experiment:
     Raises:
         ExperimentError: no such file or name, invalid TOML, or invalid contents (all errors at once).
     """
-    if not isinstance(source, str | Path):
-        raise ExperimentError(f"experiment {quoted(source)}: give a name or the path of a .toml file")
     names = shipped_experiments()
-    path = SHIPPED / f"{source}.toml" if str(source) in names else Path(source)
     try:
+        path = SHIPPED / f"{source}.toml" if str(source) in names else Path(source)
         text = read_file(path, MAX_BYTES).decode()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         near = did_you_mean(str(source), names)
         why = f"no such name or file{near}" if isinstance(error, FileNotFoundError) else reason(error)
         known = f"shipped are {', '.join(names)}"
@@ -311,7 +299,7 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
     except (ValueError, RecursionError) as error:  # ValueError also for numbers with thousands of digits
         raise ExperimentError(f"experiment {name}: not valid TOML: {error}") from error
     try:
-        experiment = TypeAdapter(Experiment).validate_python(given | {"name": name})
+        experiment = _FILE.validate_python(given | {"name": name})
         faults = list(_faults(experiment, given)) or list(_faults_of_conditions(experiment))
     except ValidationError as error:
         parts = [each["loc"][:-1] for each in error.errors()]  # a list of wrong elements is not too short besides
@@ -347,27 +335,20 @@ def _unknown(what: str, value: object, choices: Sequence[str]) -> Iterator[str]:
 def _faults(experiment: Experiment, given: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with several keys together: measures, sweep, template, figures."""
     measured, sweep, template = experiment.measure, experiment.sweep, experiment.template
-    if len({*measured}) < len(measured):
-        yield "measure: give each only once"
     for key, measures in ONLY_FOR.items():
         if key in given and not {*measures} & {*measured}:
             yield f"{key} is only for {' and '.join(measures)}, which this file does not measure"
-    if experiment.leaderboard and "self-play" not in measured:
-        yield "leaderboard: sorted by welfare in self-play, which this file does not measure"
     words = [word for word in dict.fromkeys(WORD.findall(template)) if word != "profile"]
-    for name in sweep:
+    for name, values in sweep.items():
         yield from _unknown("sweep", name, (*RULES, "map_name", "seats", *words))
+        for each in values if name == "seats" else ():
+            yield from _unknown("seats", each, SEATINGS)
         if name in given:
             yield f"{name} is also in [sweep]: remove one of the two"
-    for each in sweep.get("seats", ()):
-        yield from _unknown("seats", each, SEATINGS)
-    for stray in re.findall(r"\{[^{}]*\}|[{}]", template):
-        if not WORD.fullmatch(stray):
-            yield f"template: {stray!r:.80} is not a placeholder: write {{profile}} or {{word}}"
     for word in sorted({*words} - sweep.keys()):
         yield f"template: {word!r} is not swept{did_you_mean(word, ('profile', *sweep))}: add it to [sweep]"
-    if "{profile}" not in template:
-        yield "template: add {profile}; without it, all profiles are the same"
+    if "{profile}" not in template or re.search(r"[{}]", WORD.sub("", template)):
+        yield "template: write {profile}, without which all profiles are the same, and {word} for swept values"
     for figure in experiment.figures:
         yield from _faults_of_figure(figure, experiment)
 
@@ -393,31 +374,21 @@ def _faults_of_conditions(experiment: Experiment) -> Iterator[str]:
         return
     try:
         conditions = experiment.conditions
+        for each in conditions:
+            read_profile(each.played).seats(each.setting.board.powers)
+            if "cross-play" in experiment.measure:
+                check_balanced(each.setting, experiment.games)
     except WelfareEnvError as error:
-        yield f"{'rules' if isinstance(error, RulesError) else 'conditions'}: {error}"
+        yield str(error)
         return
-    settings = list(dict.fromkeys(each.setting for each in conditions))
-    boards = {each.setting.map_name: each.setting.board for each in conditions}
-    for played, map_name in dict.fromkeys((each.played, each.setting.map_name) for each in conditions):
-        yield from _error("profiles", lambda: read_profile(played).seats(boards[map_name].powers))  # noqa: B023
-    for measure in ("exploitability", "red-team", "exact"):
-        if measure in experiment.measure and not all(each.played.is_welfare for each in settings):
-            yield f"{measure} is measured in welfare points: use variant = 'welfare'"
-    if "cross-play" in experiment.measure:
-        if len(experiment.profiles) < 2 or any(map(is_profile, experiment.profiles)):
-            yield "profiles: for cross-play, give two or more profiles of one policy each"
-        for each in {(each.map_name, each.seats): each for each in settings}.values():
-            yield from _error("games", lambda: check_balanced(each, experiment.games))  # noqa: B023
-    if "exact" in experiment.measure and not all(_is_exact(each.played) for each in settings):
+    rules = [each.setting.played for each in conditions]
+    if {"exploitability", "red-team"} & {*experiment.measure} and not all(each.is_welfare for each in rules):
+        yield "exploitability and red-team are measured in welfare points: use variant = 'welfare'"
+    is_mixed = len(experiment.profiles) < 2 or any(map(is_profile, experiment.profiles))
+    if "cross-play" in experiment.measure and is_mixed:
+        yield "profiles: for cross-play, give two or more profiles of one policy each"
+    if "exact" in experiment.measure and not all(map(_is_exact, rules)):
         yield 'exact gains need the paper\'s rules without messages: in [rules], set only press = "none" and years'
-
-
-def _error(key: str, what: Callable[[], object]) -> Iterator[str]:
-    """The error of a call, if it has one."""
-    try:
-        what()
-    except WelfareEnvError as error:
-        yield f"{key}: {error}"
 
 
 def _is_exact(rules: Rules) -> bool:

@@ -7,14 +7,13 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import welfare_env
 from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
-from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
 from evaluation.experiment_files.description import (
     BY_YEAR,
@@ -25,12 +24,11 @@ from evaluation.experiment_files.description import (
     ExperimentError,
     load_experiment,
 )
-from evaluation.experiments.cross_play import CrossPlayResult, run_cross_play
-from evaluation.experiments.deviators import PORTFOLIO, filled
-from evaluation.experiments.exploitability import resolve_coalitions, run_exploitability
+from evaluation.experiments.cross_play import CrossPlayResult, measure_cross_play
+from evaluation.experiments.exploitability import measure_exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.red_team import RedTeamResult, run_red_team
-from evaluation.experiments.self_play import SelfPlayResult, run_self_play
+from evaluation.experiments.red_team import RedTeamResult, measure_red_team
+from evaluation.experiments.self_play import SelfPlayResult, measure_self_play
 from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate, mean_estimate, nearest_to_mean
 from evaluation.measures.lm_usage import usage_of
@@ -38,11 +36,12 @@ from evaluation.measures.promise_keeping import kept_promises
 from evaluation.measures.rows import GamesResult, same_columns
 from evaluation.messages.analysis import analyze_messages
 from evaluation.options import takes_options
+from evaluation.play.game_spec import Setting
 from evaluation.play.playing import Record
-from evaluation.play.runner import Runner, read_options
-from evaluation.play.setting import Setting
+from evaluation.play.runner import Begun, Evaluation, Runner, Wanted, read_options
 from evaluation.play.store import GameStore
 from welfare_env.checks import quoted
+from welfare_env.engine.engines import DEFAULT_ENGINE
 
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 
@@ -262,7 +261,11 @@ def experiment(
     if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
     setting, runner = read_options(options)
-    return run_experiment(read_experiment(source, profiles, games=games, seed=seed), setting, runner)
+    chosen = read_experiment(source, profiles, games=games, seed=seed)
+    measuring = measurements(chosen, setting.engine)
+    begun = Begun(*measuring.values())
+    with _store_of(chosen, runner):
+        return result_of(chosen, dict(zip(measuring, begun.results(runner), strict=True)))
 
 
 def read_experiment(
@@ -287,56 +290,63 @@ def read_experiment(
     return replace(chosen.with_profiles(texts), **changes)
 
 
-def run_experiment(chosen: Experiment, setting: Setting, runner: Runner) -> ExperimentResult:
-    """`experiment`, as read; raises the same errors."""
-    conditions = [replace(each, setting=replace(each.setting, engine=setting.engine)) for each in chosen.conditions]
-    for each in conditions:
-        each.setting.games(read_profile(each.played), 1)
-        if each.coalitions:
-            resolve_coalitions(each.setting.board, each.coalitions)
-    runner.check(policies_of(chosen))
-    calls: dict[Any, Any] = {}  # measurements shared by several conditions are taken once
+Key = tuple[Any, ...]
+
+
+def measurements(chosen: Experiment, engine: str = DEFAULT_ENGINE) -> dict[Key, Evaluation[Result]]:
+    """The evaluations of all conditions; those that several conditions share are in it once."""
+    conditions = [replace(each, setting=replace(each.setting, engine=engine)) for each in chosen.conditions]
+    found: dict[Key, Evaluation[Result]] = {}
     for each in conditions:
         for measure in chosen.measure:
-            calls.setdefault(_key(measure, each), partial(_taken, measure, chosen, each, conditions))
-    runner.begin(sum(map(runner.count, calls.values())))
-    with runner.open(), _store_of(chosen, runner):
-        results = {key: call(runner) for key, call in calls.items()}
+            if (key := _key(measure, each)) not in found:
+                found[key] = _measured(measure, chosen, each, conditions)
+    return found
+
+
+def result_of(chosen: Experiment, results: Mapping[Key, Result]) -> ExperimentResult:
+    """The result of an experiment, from those of its `measurements`."""
     found = []
-    for each in conditions:
+    for each in chosen.conditions:
         cells = [Measurement(measure, results[_key(measure, each)], each.played) for measure in chosen.measure]
         found.append(ConditionResult(each, chosen.seed, tuple(cells)))
     return ExperimentResult(chosen, chosen.seed, tuple(found))
 
 
-def _key(measure: str, condition: Condition) -> tuple[Any, ...]:
+def _key(measure: str, condition: Condition) -> Key:
     """What distinguishes a measurement of a condition from those of others."""
     played = "" if measure == "cross-play" else condition.played
     coalitions = condition.coalitions if measure in WITH_COALITIONS else ""
     return (measure, played, coalitions, tuple(condition.swept.items()))
 
 
-def _taken(
-    measure: str, chosen: Experiment, condition: Condition, conditions: Sequence[Condition], runner: Runner
-) -> Result:
-    """The result of a measure in a condition."""
+def _measured(
+    measure: str, chosen: Experiment, condition: Condition, conditions: Sequence[Condition]
+) -> Evaluation[Any]:
+    """The evaluation of a measure in a condition."""
     played, setting = condition.played, condition.setting
     if measure == "self-play":
-        return run_self_play(played, chosen.games, setting, runner)
+        return measure_self_play(played, chosen.games, setting)
     if measure == "red-team":
-        return run_red_team(played, chosen.budget, setting, runner, games=chosen.games)
+        return measure_red_team(played, chosen.budget, setting, games=chosen.games)
     if measure == "cross-play":
         same = condition.swept, condition.coalitions
         policies = [each.played for each in conditions if (each.swept, each.coalitions) == same]
-        return run_cross_play(policies, chosen.games, setting, runner)
+        return measure_cross_play(policies, chosen.games, setting)
     if measure == "exploitability":
         attack: dict[str, Any] = {"deviator": list(chosen.deviators) or None, "coalitions": condition.coalitions}
         attack |= {"coordinated": chosen.coordinated, "selection_games": chosen.games_for_selection}
-        return run_exploitability(played, chosen.games, setting, runner, **attack)
-    runner.begin(0)
+        return measure_exploitability(played, chosen.games, setting, **attack)
+    return _measure_exact(condition)
+
+
+def _measure_exact(condition: Condition) -> Evaluation[ExactGains]:
+    """Exact gains, for which no games are played."""
+    setting, played = condition.setting, condition.played
+    coalitions = resolve_coalitions(setting.board, condition.coalitions)
+    yield Wanted()
     from evaluation.exact import best_response  # lazily: numba
 
-    coalitions = resolve_coalitions(setting.board, condition.coalitions)
     gains = [best_response(setting.map_name, played, each, setting.played.years) for each in coalitions]
     best = max(gains, key=lambda each: each.gain)
     facts = {"profile": played, "map": setting.map_name, "best": list(best.coalition)}
@@ -352,13 +362,6 @@ def _store_of(chosen: Experiment, runner: Runner) -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as runner.store:
         yield
     runner.store = None
-
-
-def policies_of(chosen: Experiment) -> list[Spec]:
-    """The policies of all conditions and the deviators."""
-    found = [policy for each in chosen.conditions for policy in read_profile(each.played).policies]
-    found += [read(filled(deviator, "hold")) for deviator in chosen.deviators if deviator != PORTFOLIO]
-    return list(dict.fromkeys(found))
 
 
 def _as_json(value: Any) -> Any:

@@ -6,12 +6,13 @@ import json
 import zlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 
 from agents.specs import Profile
-from evaluation.checks import MAX_GAMES, EvaluationError, check_games, check_whole
+from evaluation.checks import MAX_GAMES, EvaluationError, check_whole
 from evaluation.experiments.deviators import Deviator
 from evaluation.experiments.exploitability_result import (
     Attack,
@@ -22,14 +23,13 @@ from evaluation.experiments.exploitability_result import (
     points,
 )
 from evaluation.experiments.notes import Orders, illegal_order_notes, orders_of
-from evaluation.measures.gains import FINALISTS, Selection, choose, member_gains, rounds
+from evaluation.measures.gains import FINALISTS, choose, member_gains, rounds
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates, nearest_to_mean
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
-from evaluation.play.game_spec import GameSpec
+from evaluation.play.game_spec import GameSpec, Setting
 from evaluation.play.playing import Record
-from evaluation.play.runner import Runner
-from evaluation.play.setting import Setting
+from evaluation.play.runner import Evaluation, Wanted
 
 Read = TypeVar("Read")
 
@@ -41,7 +41,7 @@ GAMES = 20
 SELECTION_GAMES = 5
 """Default number of games per attack in the first selection round."""
 CONFIRMED = 10
-"""Up to this number of attacks, all are measured; otherwise the selected ones (`run_attacks`)."""
+"""Up to this number of attacks, all are measured; otherwise the selected ones (`measure_attacks`)."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,14 @@ ITSELF = Deviation()
 
 
 class AttackGames:
-    """Plays games of attacks, and keeps what is needed of all of them.
+    """Asks for games of attacks, and keeps what is needed of all of them.
 
     Attributes:
-        count: number of games so far.
         orders: for each game, the orders of its policies.
         used: for each game, the usage of its language models, and player -> part.
     """
 
-    def __init__(self, runner: Runner) -> None:
-        self.runner, self.count = runner, 0
+    def __init__(self) -> None:
         self.orders: dict[GameSpec, Orders] = {}
         self.used: dict[GameSpec, tuple[Record, dict[str, str]]] = {}
 
@@ -101,28 +99,25 @@ class AttackGames:
         deviations: Sequence[Deviation],
         games: Sequence[GameSpec],
         read: Callable[[Record, Deviation], Read],
-    ) -> list[list[Read]]:
+        most: int,
+    ) -> Evaluation[list[list[Read]]]:
         """[deviations, games] what `read` makes of the records of these games under every deviation."""
         playing: dict[GameSpec, list[Deviation]] = {}
         for each in deviations:
             for game in games:
                 playing.setdefault(each.of(game), []).append(each)
-        wanted = [each.of(game) for each in deviations for game in games]
-        self.count += len(wanted)
-        found: dict[tuple[GameSpec, Attack], Read] = {}
 
-        def keep(spec: GameSpec, record: Record) -> None:
-            found.update({(spec, each.attack): read(record, each) for each in playing[spec]})
+        def keep(spec: GameSpec, record: Record) -> dict[Attack, Read]:
             self.orders[spec] = orders_of(record)
             self.used[spec] = without_texts(record), playing[spec][0].parts(spec)
+            return {each.attack: read(record, each) for each in playing[spec]}
 
-        self.runner.play(wanted, keep)
-        return [[found[each.of(game), each.attack] for game in games] for each in deviations]
+        found = iter((yield Wanted([each.of(game) for each in deviations for game in games], keep, most)))
+        return [[kept[each.attack] for kept in islice(found, len(games))] for each in deviations]
 
 
-def run_attacks(
+def measure_attacks(
     setting: Setting,
-    runner: Runner,
     profile: Profile,
     name: str,
     tried: Sequence[Deviation],
@@ -130,7 +125,7 @@ def run_attacks(
     games: int,
     selection_games: int,
     notes: tuple[str, ...] = (),
-) -> ExploitabilityResult:
+) -> Evaluation[ExploitabilityResult]:
     """Select among attacks on a profile, and measure the selected attacks on fresh games.
 
     A single attack needs no selection. Of more than ten, the best, its close contenders and the best of each group are
@@ -144,15 +139,12 @@ def run_attacks(
     Raises:
         EvaluationError: a number of games is out of range, or an attack is listed twice.
     """
-    check_games(games)
     check_whole("selection_games", selection_games, 1, MAX_GAMES)
     specs = setting.games(profile, games)
     if len({each.attack for each in tried}) < len(tried):
         raise EvaluationError("an attack is listed twice: give each deviator with each coalition only once")
-    max_games = count_games(len(tried), games, selection_games, len({each.group for each in tried}))
-    runner.begin(max_games)
-    played = AttackGames(runner)
-
+    most = count_games(len(tried), games, selection_games, len({each.group for each in tried}))
+    played = AttackGames()
     records: dict[tuple[Attack, int], bytes] = {}  # compressed to a tenth
 
     def measured(record: Record, each: Deviation) -> GameMeasures:
@@ -160,14 +152,20 @@ def run_attacks(
             records[each.attack, record["welfare_env"]["seed"]] = zlib.compress(json.dumps(record).encode(), 1)
         return measure(record, each.coalition, paper_code=setting.paper_code)
 
-    with runner.open():
-        choice = selected(played, setting, profile, tried, selection_games) if len(tried) > 1 else None
-        confirmed = list(range(len(tried)))
-        if choice and len(tried) > CONFIRMED:
-            confirmed = sorted({*choice.contenders, *choice.leaders([each.group for each in tried])})
-        deviations = [tried[number] for number in confirmed]
-        base, *found = map(tuple, played.play([ITSELF, *deviations], specs, measured))
-    runner.report(max_games - played.count)  # games that turned out not to be needed
+    def gains(candidates: Sequence[int], numbers: range) -> Evaluation[list[Floats]]:
+        """For each attack, the members' gains in these selection games; nothing else is measured in them."""
+        deviations = [ITSELF, *(tried[candidate] for candidate in candidates)]
+        selection = [setting.selection_game(profile, number) for number in numbers]
+        paid = yield from played.play(deviations, selection, lambda record, _: welfare_per_year(record), most)
+        base, *others = map(by_power, paid)
+        return [member_gains(base, paid, each.coalition) for each, paid in zip(deviations[1:], others, strict=True)]
+
+    choice = (yield from choose(len(tried), gains, selection_games)) if len(tried) > 1 else None
+    confirmed = list(range(len(tried)))
+    if choice and len(tried) > CONFIRMED:
+        confirmed = sorted({*choice.contenders, *choice.leaders([each.group for each in tried])})
+    deviations = [tried[number] for number in confirmed]
+    base, *found = map(tuple, (yield from played.play([ITSELF, *deviations], specs, measured, most)))
 
     attacks: dict[str, dict[Coalition, tuple[GameMeasures, ...]]] = {}
     witnesses: dict[Attack, Witness] = {}
@@ -192,23 +190,6 @@ def run_attacks(
     )
     illegal = illegal_order_notes(played.orders.values())
     return replace(result, notes=notes + stronger_notes(result) + illegal)
-
-
-def selected(
-    played: AttackGames, setting: Setting, profile: Profile, tried: Sequence[Deviation], selection_games: int
-) -> Selection:
-    """Select among attacks in games of their own; nothing but the members' gains is measured in these."""
-
-    def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
-        """For each attack, the members' gains in these selection games, [games, members]."""
-        deviations = [ITSELF, *(tried[candidate] for candidate in candidates)]
-        selection = [setting.selection_game(profile, number) for number in numbers]
-        found = played.play(deviations, selection, lambda record, _: welfare_per_year(record))
-        base, *others = map(by_power, found)
-        pairs = zip(deviations[1:], others, strict=True)
-        return [member_gains(base, paid, each.coalition) for each, paid in pairs]
-
-    return choose(len(tried), gains, selection_games)
 
 
 def _typical(base: Sequence[GameMeasures], games: Sequence[GameMeasures], who: Coalition) -> tuple[int, float]:
@@ -238,7 +219,7 @@ def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
 
 
 def count_games(attacks: int, games: int, selection_games: int, groups: int = 1) -> int:
-    """The maximum number of games that `run_attacks` plays.
+    """The maximum number of games that `measure_attacks` plays.
 
     Args:
         attacks: number of attacks.

@@ -18,7 +18,6 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
@@ -30,12 +29,12 @@ from agents.specs import read_profile
 from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
-from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult, run_self_play
+from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult, measure_self_play
 from evaluation.measures import costs
 from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates, plain
 from evaluation.options import takes_options
-from evaluation.play.runner import PlayOptions, Runner, read_options
-from evaluation.play.setting import Setting
+from evaluation.play.game_spec import Setting
+from evaluation.play.runner import Begun, PlayOptions, Runner, read_options
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
@@ -201,10 +200,8 @@ def compare(
         setting, runner = read_options(options)
         check_measures(compared, measure, setting)
         number = GAMES if games is None else games
-        runner.begin(sum(runner.count(partial(run_self_play, each, number, setting)) for each in compared))
-        with runner.open():
-            results = [run_self_play(each, number, setting, runner) for each in compared]
-        return compare_results(results, measure, pairs)
+        begun = Begun(*(measure_self_play(each, number, setting) for each in compared))
+        return compare_results(begun.results(runner), measure, pairs)
     if not all(are_results):
         raise EvaluationError(
             f"{quoted(compared[are_results.index(False)])} is not a result: give only results or only policies"

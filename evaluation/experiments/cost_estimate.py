@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
-from rich.text import Text
 
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply, tokens
+from agents.runtime.tables import new_table
 from evaluation.measures.lm_usage import LMUsage, usage_by_part
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
@@ -121,14 +121,19 @@ def estimate_table(estimates: Sequence[Estimate], games: int) -> Table:
         "thinking, four characters a token, the system prompt from the provider's cache; stored games and cached "
         "replies cost nothing."
     )
-    title = f"Language models, before the first of up to {games:,} games"
-    table = Table(title=Text(title), caption=Text(caption), title_justify="left", caption_justify="left")
-    table.add_column("model", overflow="fold")
-    for name in ("calls", "input tokens", "cached", "output tokens", "list price"):
-        table.add_column(name, justify="right")
+    rows = []
     for each in estimates:
         dollars = "unknown" if each.dollars is None else f"${each.dollars:.2f}"
         share = f"{each.cached_tokens / each.input_tokens:.0%}" if each.input_tokens else "-"
-        counts = (f"{each.calls:,.0f}", f"{each.input_tokens:,.0f}", share, f"{each.output_tokens:,.0f}", dollars)
-        table.add_row(*map(Text, (each.model, *counts)))
-    return table
+        rows.append(
+            (
+                each.model,
+                f"{each.calls:,.0f}",
+                f"{each.input_tokens:,.0f}",
+                share,
+                f"{each.output_tokens:,.0f}",
+                dollars,
+            )
+        )
+    columns = ("|model", *(f">{name}" for name in ("calls", "input tokens", "cached", "output tokens", "list price")))
+    return new_table(f"Language models, before the first of up to {games:,} games", caption, columns, rows)

@@ -21,9 +21,8 @@ from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows, same_columns
 from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame, compositions
 from evaluation.options import takes_options
-from evaluation.play.game_spec import GameSpec
-from evaluation.play.runner import PlayOptions, Runner, read_options
-from evaluation.play.setting import Setting
+from evaluation.play.game_spec import GameSpec, Setting
+from evaluation.play.runner import Evaluation, PlayOptions, Runner, Wanted, read_options
 from welfare_env import Rules
 from welfare_env.checks import quoted
 
@@ -248,21 +247,22 @@ def cross_play(
     if options.get("seats") == "balanced":
         options["seats"] = "rotated"
     mixes: dict[str, Any] = {"types": types, "background": background, "focal_seats": focal_seats}
-    return run_cross_play(policies, games, *read_options(options), **mixes)
+    setting, runner = read_options(options)
+    return runner.run(measure_cross_play(policies, games, setting, **mixes))
 
 
-def run_cross_play(
+def measure_cross_play(
     policies: Sequence[PolicyLike],
     games: int | None,
     setting: Setting,
-    runner: Runner,
     *,
     types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
-) -> CrossPlayResult:
+) -> Evaluation[CrossPlayResult]:
     """`cross_play` in a setting; raises the same errors."""
-    seats = len(setting.board.powers)
+    powers = setting.board.powers  # without the mediator
+    seats = len(powers)
     number = seats if games is None else games
     check_balanced(setting, number)
     known = _named(policies, "policies", 2, {})
@@ -270,19 +270,16 @@ def run_cross_play(
     check_whole("types", types, 1, MAX_POLICIES)
     mixes = all_mixes(len(known), seats, types)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
-    runner.check([*known.values(), *others.values()])
     wished = [{name: count for name, count in zip(known, mix, strict=True) if count} for mix in mixes]
     wished += [{focal: count, other: seats - count} for focal, other, count in scenarios]
-    runner.begin(number * len(wished))
     specs = known | others
-    wanted = [_games(setting, [(count, specs[name]) for name, count in mix.items()], number) for mix in wished]
-    listed = list(chain(*wanted))
-    records = dict(zip(listed, runner.play(listed), strict=True))
-    measures = {game: measure(record, paper_code=setting.paper_code) for game, record in records.items()}
     names = {spec: name for name, spec in specs.items()}
+    wanted = [_games(setting, [(count, specs[name]) for name, count in mix.items()], number) for mix in wished]
+    asked = list(chain(*wanted))
+    records = dict(zip(asked, (yield Wanted(asked)), strict=True))
+    measures = {game: measure(record, paper_code=setting.paper_code) for game, record in records.items()}
     played = []
     for mix, own in zip(wished, wanted, strict=True):
-        powers = setting.board.powers  # without the mediator
         seated = tuple({power: names[spec] for power, spec in game.players if power in powers} for game in own)
         played.append(MixedGames(mix, seated, tuple(measures[game] for game in own), setting.seed))
     results = zip(scenarios, played[len(mixes) :], strict=True)

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from agents import CoalitionPolicy, DumbBotPolicy, ExploiterPolicy
+from agents import DumbBotPolicy, ExploiterPolicy
 from agents.specs import PolicyLike, Profile, Spec, as_given, read
 from evaluation.checks import EvaluationError
-from evaluation.play.playing import NO_COALITION
-from evaluation.play.runner import Runner
-from evaluation.play.setting import Setting
+from evaluation.play.game_spec import Setting
 from welfare_env.checks import quoted
 from welfare_env.extras import install_extra
 
@@ -121,19 +119,6 @@ def portfolio_notes(deviator: object, setting: Setting) -> tuple[str, ...]:
     if not any(isinstance(each, str) and each == PORTFOLIO for each in given):
         return ()
     return tuple(f"the portfolio lacks {text}: {why}" for text, why in left_out(setting).items())
-
-
-def check_coordinated(deviators: Sequence[Deviator], runner: Runner) -> None:
-    """Check that each deviator can play a whole coalition with one object.
-
-    Raises:
-        EvaluationError: a deviator has several policies, or its policy cannot play a coalition.
-    """
-    for each in deviators:
-        if len(each.policies) > 1:
-            raise EvaluationError(f"deviator {each.name}: it has several policies, but coordination needs exactly one")
-        if not isinstance(runner.sample(each.policies[0]), CoalitionPolicy):
-            raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
 
 
 def default_deviator(policy: str) -> str:

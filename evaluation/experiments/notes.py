@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from agents.specs import Profile
+from evaluation.play.game_spec import Setting
 from evaluation.play.playing import Record
-from evaluation.play.setting import Setting
 
 Orders = Mapping[str, tuple[int, int, str]]
 """Policy -> number of its orders in a game, of its illegal orders, and the first of these."""

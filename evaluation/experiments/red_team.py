@@ -13,15 +13,15 @@ from agents.runtime.table_files import Row
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, as_given, read_profile
 from evaluation.checks import EvaluationError, listed
-from evaluation.experiments.attacks import GAMES, Deviation, run_attacks
+from evaluation.experiments.attacks import GAMES, Deviation, measure_attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, portfolio_notes, read_deviators
 from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
 from evaluation.measures.rows import GamesResult
 from evaluation.options import takes_options
-from evaluation.play.runner import PlayOptions, Runner, read_options
-from evaluation.play.setting import Setting
+from evaluation.play.game_spec import Setting
+from evaluation.play.runner import Evaluation, PlayOptions, Runner, read_options
 from welfare_env import RulesError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
@@ -157,18 +157,13 @@ def red_team(
         UnknownAgentError, ProfileError, UnknownMapError, RulesError: an invalid policy, profile, map or rules.
         EvaluationError: an unknown budget, or a number of games or workers below 1.
     """
-    return run_red_team(policy, budget, *read_options(options), games=games, trained=trained)
+    setting, runner = read_options(options)
+    return runner.run(measure_red_team(policy, budget, setting, games=games, trained=trained))
 
 
-def run_red_team(
-    policy: ProfileLike,
-    budget: str,
-    setting: Setting,
-    runner: Runner,
-    *,
-    games: int = GAMES,
-    trained: Sequence[PolicyLike] = (),
-) -> RedTeamResult:
+def measure_red_team(
+    policy: ProfileLike, budget: str, setting: Setting, *, games: int = GAMES, trained: Sequence[PolicyLike] = ()
+) -> Evaluation[RedTeamResult]:
     """`red_team` in a setting; raises the same errors."""
     if not setting.played.is_welfare:
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
@@ -176,10 +171,9 @@ def run_red_team(
     name = as_given(policy, profile)
     tried, kinds = attacks_on(profile, name, setting, budget, trained)
     deviators = {each.name: each for each in (each.deviator for each in tried) if each}
-    runner.check(profile.policies)
-    runner.check(sorted({spec for each in deviators.values() for spec in each.policies}, key=lambda spec: spec.text))
     numbers = {"games": games, "selection_games": BUDGETS[budget].selection_games}
-    found = run_attacks(setting, runner, profile, name, tried, **numbers, notes=portfolio_notes(PORTFOLIO, setting))
+    notes = portfolio_notes(PORTFOLIO, setting)
+    found = yield from measure_attacks(setting, profile, name, tried, **numbers, notes=notes)
     coordinated = tuple(dict.fromkeys(each.attack[0] for each in tried if each.coordinated))
     specs = {name: each.given for name, each in deviators.items()}
     return RedTeamResult(budget, found, {name: kinds[name] for name in specs}, specs, coordinated)

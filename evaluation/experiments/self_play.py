@@ -16,9 +16,9 @@ from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, 
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows
 from evaluation.options import takes_options
+from evaluation.play.game_spec import Setting
 from evaluation.play.playing import Record
-from evaluation.play.runner import PlayOptions, Runner, read_options
-from evaluation.play.setting import Setting
+from evaluation.play.runner import Evaluation, PlayOptions, Runner, Wanted, read_options
 from welfare_env import Rules
 
 Key = TypeVar("Key", str, int)
@@ -184,16 +184,14 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[PlayOptions
         EvaluationError: a number or seed out of range, or a store, report or models of the wrong type.
         LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
     """
-    return run_self_play(policy, games, *read_options(options))
+    setting, runner = read_options(options)
+    return runner.run(measure_self_play(policy, games, setting))
 
 
-def run_self_play(policy: ProfileLike, games: int, setting: Setting, runner: Runner) -> SelfPlayResult:
+def measure_self_play(policy: ProfileLike, games: int, setting: Setting) -> Evaluation[SelfPlayResult]:
     """`self_play` in a setting; raises the same errors."""
     profile = read_profile(policy)
-    specs = setting.games(profile, games)
-    runner.check(profile.policies)
-    runner.begin(games)
-    records = tuple(runner.play(specs))
+    records = tuple((yield Wanted(setting.games(profile, games))))
     measures = tuple(measure(record, paper_code=setting.paper_code) for record in records)
     notes = seat_notes(setting, profile, games) + illegal_order_notes(map(orders_of, records))
     settings = setting.seed, setting.played, setting.map_name

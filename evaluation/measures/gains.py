@@ -14,7 +14,7 @@ attack; callers report its gain on fresh games.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -302,8 +302,9 @@ def beyond_best(
 
 # The best of many
 
-Play = Callable[[Sequence[int], range], Sequence[Floats]]
-"""Candidates and numbers of games -> for each candidate, its members' gains, [games, members]."""
+Play = Callable[[Sequence[int], range], Generator[Any, Any, Sequence[Floats]]]
+"""Candidates and numbers of games -> asks for the games, and returns for each candidate its members' gains, [games,
+members]."""
 
 SURVIVING = 0.25
 """Fraction of the candidates that survives each round."""
@@ -337,7 +338,7 @@ class Selection:
         return [max(each, key=self.means.__getitem__) for each in members.values()]
 
 
-def choose(candidates: int, play: Play, games: int) -> Selection:
+def choose(candidates: int, play: Play, games: int) -> Generator[Any, Any, Selection]:
     """Choose the candidate with the largest gain of its worst-off member, by successive halving.
 
     All candidates play a few games; the best quarter plays as many again, and so on, until few are left (Karnin, Koren
@@ -353,14 +354,27 @@ def choose(candidates: int, play: Play, games: int) -> Selection:
     gains: list[Floats] = []
     for number, numbers in rounds(candidates, games):
         if not gains:
-            gains = list(play(alive, numbers))
+            gains = list((yield from play(alive, numbers)))
             continue
         alive = sorted(_ranked(alive, gains)[:number])
-        for candidate, played in zip(alive, play(alive, numbers), strict=True):
+        for candidate, played in zip(alive, (yield from play(alive, numbers)), strict=True):
             gains[candidate] = np.concatenate([gains[candidate], played])
     best, *others = _ranked(alive, gains)
     means = tuple(float(each.mean(axis=0).min()) for each in gains)
     return Selection(best, (best, *_not_clearly_worse(best, others, gains)), means, tuple(map(len, gains)))
+
+
+def choose_at_once(candidates: int, gains: Callable[[Sequence[int], range], Sequence[Floats]], games: int) -> Selection:
+    """As `choose`, with gains that need not be asked for."""
+
+    def play(alive: Sequence[int], numbers: range) -> Generator[Any, Any, Sequence[Floats]]:
+        yield from ()
+        return gains(alive, numbers)
+
+    def run() -> Iterator[Selection]:
+        yield (yield from choose(candidates, play, games))
+
+    return next(run())
 
 
 def rounds(candidates: int, games: int) -> Iterator[tuple[int, range]]:

@@ -1,29 +1,32 @@
-"""Everything that determines a game, its seed, and its key in a store."""
+"""What is played: everything that determines a game, and what the games of an evaluation have in common."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import agents
 from agents.policy import Policy
-from agents.specs import Spec
-from evaluation.checks import MAX_SEED, EvaluationError, check_whole
+from agents.specs import PolicyLike, Profile, Spec
+from evaluation.checks import MAX_SEED, EvaluationError, check_games, check_seed, check_whole
 from evaluation.play.sources import answered_by, code_of
 from evaluation.play.start import Start
-from welfare_env import Rules
+from welfare_env import Board, Rules, RulesError, load_board
 from welfare_env.board.maps import map_digest
 from welfare_env.checks import quoted
+from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
+from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
-_KINDS = {"rules": Rules, "map_name": str, "engine": str, "simultaneous": bool, "start": Start | None}
+DEFAULT_MAP = "standard"
+_KINDS: dict[str, Any] = {"map_name": str, "engine": str, "simultaneous": bool, "start": Start | None}
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,7 @@ class GameSpec:
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MAX_SEED)
-        for name, kind in _KINDS.items():
-            if not isinstance(value := getattr(self, name), kind):
-                raise EvaluationError(f"{name}={quoted(value)}: the wrong type, see evaluation.GameSpec")
+        _check_types(self, _KINDS | {"rules": Rules})
         if not _are_pairs(self.players):
             raise EvaluationError(f"players={quoted(self.players)}: give pairs of a power and a policy")
         found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
@@ -134,9 +135,109 @@ class GameSpec:
         return any(policy.models for _, policy in self.players)
 
 
+def _check_types(value: GameSpec | Setting, kinds: Mapping[str, Any]) -> None:
+    for name, kind in kinds.items():
+        if not isinstance(found := getattr(value, name), kind):
+            error = RulesError if name in ("rules", "engine") else EvaluationError
+            raise error(f"{name}={quoted(found)}: give {getattr(kind, '__name__', kind)}")
+
+
 def _are_pairs(players: object) -> bool:
     pairs = players if isinstance(players, tuple | list) else [None]
     return all(isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the games of an evaluation have in common; it makes their `GameSpec`.
+
+    Attributes:
+        seed: the same seed gives the same result, with any number of workers.
+        rules: None for the paper's.
+        map_name, engine: as for `welfare_env.make`.
+        seats: the seats of a counted profile ("4*dove + 3*hold"): "rotated" shifts all policies by one seat in every
+            game, "fixed" follows the board's order, "drawn" is random.
+        simultaneous: all players send messages at the same time; see `GameSpec`.
+        start: where the games begin; None for the opening. The rules and the map are then those of the earlier game,
+            and the first game has its seed: if nobody plays differently, it is the same game again.
+        paper_code: compute conflicts and proficiency like the program behind the paper's figures
+            (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
+
+    Raises:
+        EvaluationError: a number out of range, a wrong type, or unknown seats.
+        RulesError, UnknownMapError, MapFormatError: invalid rules or an unknown engine, or an unknown or invalid map.
+    """
+
+    seed: int = 0
+    rules: Rules | None = None
+    map_name: str = DEFAULT_MAP
+    engine: str = DEFAULT_ENGINE
+    seats: str = "rotated"
+    simultaneous: bool = False
+    paper_code: bool = False
+    start: Start | None = None
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        _check_types(self, {"rules": Rules | None, "seats": str, "paper_code": bool} | _KINDS)
+        for name, known in (("engine", ENGINES), ("seats", agents.specs.SEATINGS)):
+            if (value := getattr(self, name)) not in known:
+                error = RulesError if name == "engine" else EvaluationError
+                raise error(f"{name}={quoted(value)}: choose one of {', '.join(map(repr, known))}")
+        if self.start is not None:
+            is_theirs = self.map_name in (DEFAULT_MAP, self.start.map_name)
+            if not is_theirs or self.played not in (Rules(), self.start.rules):
+                raise EvaluationError("start: the rules and the map are those of the earlier game: leave them out")
+            object.__setattr__(self, "rules", self.start.rules)
+            object.__setattr__(self, "map_name", self.start.map_name)
+        load_board(self.map_name)
+
+    @property
+    def played(self) -> Rules:
+        """The rules, with None replaced by the paper's."""
+        return Rules() if self.rules is None else self.rules
+
+    @cached_property
+    def board(self) -> Board:
+        """The board of the map."""
+        return load_board(self.map_name)
+
+    def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> list[GameSpec]:
+        """The first `games` games of a profile, with `others` replacing the policies of some powers.
+
+        Raises:
+            EvaluationError: `games` is out of range.
+            ProfileError, UnknownPowerError: the profile does not fit the board.
+        """
+        check_games(games)
+        return [self.game(profile, game, others) for game in range(games)]
+
+    def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
+        """The `game`-th game of a profile, from 0; see `games`."""
+        again = self.start.seed if self.start is not None and game == 0 else None
+        seed = game_seed(self.seed, game) if again is None else again
+        return self._game(profile, game, self.seed, seed, others or {})
+
+    def selection_game(self, profile: Profile, game: int) -> GameSpec:
+        """The `game`-th selection game of a profile (for choosing attacks); its seed is not used by reported games.
+
+        Raises:
+            ProfileError, UnknownPowerError: the profile does not fit the board.
+        """
+        seed = selection_seed(self.seed, game)
+        return self._game(profile, game, seed, seed, {})
+
+    def _game(
+        self, profile: Profile, game: int, seat_seed: int, seed: int, others: Mapping[str, PolicyLike]
+    ) -> GameSpec:
+        """A game; a mediator that is not in the profile plays "hold" (is silent)."""
+        rules = self.played
+        mediator = {MEDIATOR: agents.specs.read("hold")} if rules.mediator else {}
+        mediator |= {name: policy for name, policy in profile.terms if name == MEDIATOR and rules.mediator}
+        terms = tuple(term for term in profile.terms if term[0] not in mediator)
+        seats = Profile(terms).seats(self.board.powers, game, seat_seed, self.seats) | mediator | dict(others)
+        policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
+        return GameSpec(policies, seed, rules, self.map_name, self.engine, self.simultaneous, start=self.start)
 
 
 def game_seed(seed: int, game: int) -> int:

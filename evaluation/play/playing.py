@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
 from threading import Event
@@ -15,7 +16,6 @@ from pettingzoo import AECEnv, ParallelEnv
 import welfare_env
 from agents import CoalitionPolicy, PlanningPolicy, Policy
 from agents.asking import AskingPolicy
-from agents.modal.players import ProgramPolicy
 from evaluation.checks import PROGRAMS, EvaluationError
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.start import replayed
@@ -63,11 +63,11 @@ def play_game(spec: GameSpec, models: Models = None) -> Record:
         with (shared or default_models()).tasks(1) as submit:
             played: Record = submit(seats.play(shared, Event())).result()
         return played
-    try:
-        seats.play(shared).send(None)
-    except StopIteration as end:  # without language models nothing waits, so no event loop is needed
-        record: Record = end.value
-    return record
+    turns, env, seen = seats.turns(shared), seats.env.unwrapped, None
+    with suppress(StopIteration):
+        while True:  # without language models nothing waits, so no event loop is needed
+            seen = env.step(turns.send(seen))
+    return seats.record()
 
 
 async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
@@ -116,58 +116,58 @@ class Seats:
     policies: Mapping[str, Policy]
     models: Mapping[str, Policy]
 
-    async def play(self, models: SharedModels | None, stop: Event | None = None) -> Record:
-        """Play the game and return its record; arguments and errors as for `aplay_game`.
+    async def play(self, models: SharedModels | None, stop: Event) -> Record:
+        """Play the game and return its record; arguments and errors as for `aplay_game`."""
+        turns, env, seen = self.turns(models), self.env.unwrapped, None
+        with suppress(StopIteration):
+            while True:
+                action = turns.send(seen)
+                seen = env.step(await action if isinstance(action, Coroutine) else action)
+                await asyncio.sleep(0)  # other games of the event loop continue
+                if stop.is_set():
+                    raise GameStopped("the game was broken off, since another one had to end")
+        return self.record()
 
-        Args:
-            stop: None if there are no other games in this event loop.
+    def turns(self, models: SharedModels | None) -> Generator[Any, Any, None]:
+        """The actions for `env.step`, each for the outcome of the one before.
+
+        Where language models are asked, it is a coroutine that gives the action.
         """
         start = self.spec.start
-        past = start.past if start else {}
-        options = {"game": start.opening(self.spec.engine)} if start else {}
-        if self.spec.simultaneous:
-            await self._play_at_once(models, stop, past, options)
-            return self.record()
-        env, policies, asked = self.env.unwrapped, self.policies, self.asked  # without the wrapper's checks
-        env.reset(seed=self.spec.seed, options=options)
+        past, opening = (start.past, {"game": start.opening(self.spec.engine)}) if start else ({}, {})
+        seen = self.env.reset(seed=self.spec.seed, options=opening)
+        asked = {player: policy for player, policy in self.models.items() if isinstance(policy, AskingPolicy)}
+        return self._at_once(models, past, asked, seen) if self.spec.simultaneous else self._in_turn(past, asked)
+
+    def _in_turn(self, past: Mapping[str, Any], asked: Mapping[str, AskingPolicy]) -> Generator[Any, Any, None]:
+        env, policies = self.env.unwrapped, self.policies  # without the wrapper's checks
         looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
         while env.agents:
-            if stop is not None:
-                await _others_play(stop)
             agent = env.agent_selection
             observation, _, terminated, truncated, info = env.last(observe=looking[agent])
             if terminated or truncated:
-                env.step(None)
+                yield None
             elif phase := past.get(env.game.phase):
-                env.step(self._replayed(phase, agent, observation, info))
+                yield self._replayed(phase, agent, observation, info)
             elif agent in asked:
-                env.step(await _asked(asked[agent], agent, observation, info))
+                yield _asked(asked[agent], agent, observation, info)
             else:
-                env.step(_act(policies[agent], agent, observation, info))
-        return self.record()
+                yield _act(policies[agent], agent, observation, info)
 
-    @property
-    def asked(self) -> dict[str, AskingPolicy]:
-        """The policies that wait for language models."""
-        return {player: policy for player, policy in self.models.items() if isinstance(policy, AskingPolicy)}
-
-    async def _play_at_once(
-        self, models: SharedModels | None, stop: Event | None, past: Mapping[str, Any], options: dict[str, Any]
-    ) -> None:
-        """Play a game in which all players act simultaneously; language models are called in parallel."""
-        env, waiting = self.env, self.asked
-        observations, infos = env.reset(seed=self.spec.seed, options=options)
+    def _at_once(
+        self, models: SharedModels | None, past: Mapping[str, Any], asked: Mapping[str, AskingPolicy], seen: Any
+    ) -> Generator[Any, Any, None]:
+        """Turns in which all players act simultaneously; language models are called in parallel."""
+        env = self.env.unwrapped
         while env.agents:
-            if stop is not None:
-                await _others_play(stop)
+            observations, infos = seen[0], seen[-1]
             turns = {agent: (agent, observations[agent], infos[agent]) for agent in env.agents}
-            if phase := past.get(env.unwrapped.game.phase):
-                actions = {agent: self._replayed(phase, *turn) for agent, turn in turns.items()}
-            else:
-                asked = {agent: _asked(waiting[agent], *turns[agent]) for agent in turns if agent in waiting}
-                actions = await _all(asked, models) if asked else {}
-                actions |= {agent: _act(self.policies[agent], *turns[agent]) for agent in turns if agent not in asked}
-            observations, _, _, _, infos = env.step({agent: actions[agent] for agent in turns})
+            if phase := past.get(env.game.phase):
+                seen = yield {agent: self._replayed(phase, *turn) for agent, turn in turns.items()}
+                continue
+            waiting = {agent: _asked(asked[agent], *turns[agent]) for agent in turns if agent in asked}
+            actions = {agent: _act(self.policies[agent], *turns[agent]) for agent in turns if agent not in asked}
+            seen = yield _all(waiting, actions, models) if waiting else actions
 
     def _replayed(self, phase: Mapping[str, Any], player: str, observation: Any, info: Mapping[str, Any]) -> Any:
         """A player's action in a phase of the earlier game; people and language models are not asked for theirs."""
@@ -225,7 +225,7 @@ def made(spec: Spec, models: SharedModels | None) -> Policy:
         EvaluationError: the policy writes programs of modal_env.
     """
     policy = spec.make(models)
-    if isinstance(policy, ProgramPolicy):
+    if type(policy).__module__.startswith("agents.modal."):
         raise EvaluationError(f"policy {spec.text!r} {PROGRAMS}")
     return policy
 
@@ -264,17 +264,6 @@ def _is_ours(policy: Policy) -> bool:
     return type(policy).__module__.startswith("agents.") and all(map(_is_ours, getattr(policy, "parts", ())))
 
 
-async def _others_play(stop: Event) -> None:
-    """Let other games of the event loop continue.
-
-    Raises:
-        GameStopped: one of them has failed.
-    """
-    await asyncio.sleep(0)
-    if stop.is_set():
-        raise GameStopped("the game was broken off, since another one had to end")
-
-
 async def _asked(policy: AskingPolicy, player: str, observation: Any, info: Mapping[str, Any]) -> Any:
     """The action of a policy with language models. If the game has to stop for lack of a reply, the error says where.
 
@@ -299,8 +288,10 @@ def _act(policy: Policy, player: str, observation: Any, info: Mapping[str, Any])
         raise
 
 
-async def _all(turns: Mapping[str, Any], models: SharedModels | None) -> dict[str, Any]:
-    """The actions of turns (coroutines) played concurrently.
+async def _all(
+    waiting: Mapping[str, Coroutine[Any, Any, Any]], others: Mapping[str, Any], models: SharedModels | None
+) -> dict[str, Any]:
+    """The actions of the players that wait for language models, asked concurrently, and of the others.
 
     If a turn fails, pending calls of the others are awaited, since they are already paid for, but not retried.
     """
@@ -309,18 +300,19 @@ async def _all(turns: Mapping[str, Any], models: SharedModels | None) -> dict[st
 
     halt = (models or default_models()).halt
 
-    async def played(turn: Any) -> Any:
+    async def played(turn: Coroutine[Any, Any, Any]) -> Any:
         try:
             return await turn
         except Exception as error:
             halt.stop(error if isinstance(error, LMError) else None)
             raise
 
-    outcomes = await asyncio.gather(*map(played, turns.values()), return_exceptions=True)
+    outcomes = await asyncio.gather(*map(played, waiting.values()), return_exceptions=True)
     errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     if errors:
         raise next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
-    return dict(zip(turns, outcomes, strict=True))
+    found = {**others, **dict(zip(waiting, outcomes, strict=True))}
+    return found
 
 
 def conversation(policies: Mapping[str, Policy]) -> dict[str, Any]:

@@ -7,19 +7,29 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain, repeat
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar
 
 import welfare_env
+from agents import CoalitionPolicy
 from agents.policy import Policy
 from agents.specs import Spec
 from evaluation.checks import EvaluationError, check_whole
-from evaluation.play.game_spec import GameSpec
-from evaluation.play.playing import GameStopped, Models, Record, aplay_game, made, play_game, shared_models
-from evaluation.play.setting import Setting
+from evaluation.play.game_spec import GameSpec, Setting
+from evaluation.play.playing import (
+    NO_COALITION,
+    GameStopped,
+    Models,
+    Record,
+    aplay_game,
+    made,
+    play_game,
+    shared_models,
+)
 from evaluation.play.sources import VERSIONS
 from evaluation.play.store import DEFAULT_PATH, GameStore, StoreError, specification_key
 from evaluation.play.stored_games import StartLike, read_start
@@ -32,11 +42,68 @@ if TYPE_CHECKING:
 
 Report = Callable[[int], None]
 """Called with the number of games finished since the last call."""
+Keep = Callable[[GameSpec, Record], Any]
 Games = Iterator[tuple[GameSpec, Record]]
+Found = TypeVar("Found")
 
 MAX_WORKERS = 1024
 
 _log = logging.getLogger("evaluation.play")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Games that an evaluation asks for.
+
+    Attributes:
+        games: the games; equal ones are played once.
+        keep: called once for each distinct game as soon as it is there, stored games first; what it returns is kept
+            instead of the record.
+        most: with an evaluation's first request, the most games that it may ask for; 0 for just these.
+    """
+
+    games: Sequence[GameSpec] = ()
+    keep: Keep | None = None
+    most: int = 0
+
+
+Evaluation: TypeAlias = Generator[Wanted, list[Any], Found]
+"""Asks for games, gets their records, and ends with its result. All of its checks come before its first request."""
+
+
+class Begun(Generic[Found]):
+    """Evaluations that have made their checks, and wait for their first games.
+
+    Attributes:
+        games: the first games of all of them.
+        most: the most games that they may ask for, including stored games.
+    """
+
+    def __init__(self, *evaluations: Evaluation[Found]) -> None:
+        self._waiting = [(each, next(each)) for each in evaluations]
+        self.games = list(dict.fromkeys(spec for _, wanted in self._waiting for spec in wanted.games))
+        self.most = sum(wanted.most or len(wanted.games) for _, wanted in self._waiting)
+
+    @property
+    def policies(self) -> list[Spec]:
+        """The policies of the first games, without repetition."""
+        return list(dict.fromkeys(policy for spec in self.games for _, policy in spec.players))
+
+    def results(self, runner: Runner) -> list[Found]:
+        """Play all of their games; raises as `Runner.check` and `Runner.play`."""
+        runner.check(self.games)
+        found = []
+        with runner.open():
+            for evaluation, wanted in self._waiting:
+                left = wanted.most or len(wanted.games)
+                try:
+                    while True:
+                        left -= len(wanted.games)
+                        wanted = evaluation.send(runner.play(wanted.games, wanted.keep))
+                except StopIteration as end:
+                    found.append(end.value)
+                runner.report(left)  # games that turned out not to be needed
+        return found
 
 
 class Runner:
@@ -78,7 +145,6 @@ class Runner:
         self._is_open = isinstance(workers, Workers)  # and closed by the caller
         self._workers = workers if isinstance(workers, Workers) else Workers(workers)
         self._samples: dict[Spec, Policy] = {}
-        self._ends_at = ""  # "begin" or "play": evaluations are only counted, or only their first games are wanted
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -93,32 +159,22 @@ class Runner:
         finally:
             self._is_open = False
 
-    def count(self, evaluate: Callable[[Runner], object]) -> int:
-        """The maximum number of games of an evaluation. It is called, but ends when it calls `begin`."""
-        return self._until("begin", evaluate) or 0
+    def run(self, evaluation: Evaluation[Found]) -> Found:
+        """The result of an evaluation; raises as `Begun.results`."""
+        (result,) = Begun(evaluation).results(self)
+        return result
 
-    def peek(self, evaluate: Callable[[Runner], object]) -> list[GameSpec]:
-        """The first games that an evaluation would play. It is called, but ends when it asks for them."""
-        return list(self._until("play", evaluate) or ())
+    def check(self, games: Iterable[GameSpec]) -> None:
+        """Make every policy once, so that errors come before the first game.
 
-    def _until(self, step: str, evaluate: Callable[[Runner], object]) -> Any:
-        outer, self._ends_at = self._ends_at, step
-        try:
-            evaluate(self)
-        except _Ended as ended:
-            return ended.value
-        finally:
-            self._ends_at = outer
-        return None
-
-    def begin(self, games: int) -> None:
-        """Every evaluation calls this once: after all its checks, before its first game.
-
-        Args:
-            games: the maximum number of games, including stored games.
+        Raises:
+            UnknownAgentError: as `agents.make`.
+            EvaluationError: a policy writes programs of modal_env, or does not play a coalition.
         """
-        if self._ends_at == "begin":
-            raise _Ended(games)
+        for spec in games:
+            for power, policy in spec.players:
+                if not isinstance(self.sample(policy), CoalitionPolicy) and power in spec.coalition:
+                    raise EvaluationError(f"{policy.text}: {NO_COALITION}")
 
     def sample(self, spec: Spec) -> Policy:
         """A policy instance for inspection, not for play; cached.
@@ -131,19 +187,13 @@ class Runner:
             self._samples[spec] = made(spec, self.models)
         return self._samples[spec]
 
-    def check(self, specs: Iterable[Spec]) -> None:
-        """Make every policy once, so that errors are raised before the first game; raises as `sample`."""
-        for spec in specs:
-            self.sample(spec)
-
-    def play(self, specs: Sequence[GameSpec], keep: Callable[[GameSpec, Record], Any] | None = None) -> list[Any]:
+    def play(self, specs: Sequence[GameSpec], keep: Keep | None = None) -> list[Any]:
         """Play games: their records in the order of `specs`, which do not depend on the number of workers.
 
         The section "welfare_env" of a record has the key of the game.
 
         Args:
-            keep: called once for each distinct game as soon as it is there, stored games first; what it returns is
-                kept instead of the record.
+            keep: as in `Wanted`.
 
         Raises:
             EvaluationError: `specs` are not games.
@@ -154,8 +204,6 @@ class Runner:
         """
         if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
             raise EvaluationError(f"specs={quoted(specs)}: give a list of evaluation.GameSpec(...)")
-        if self._ends_at == "play":
-            raise _Ended(specs)
         copies, store = Counter(specs), self.store
         _check_checkpoints(copies, self.models)
         facts = {spec: spec.to_dict(self.models) for spec in copies}  # before the first game: map files could change
@@ -219,14 +267,6 @@ class Runner:
         else:
             here = [*named, *here]
         return chain(spread, zip(here, map(play_game, here, repeat(self.models)), strict=False))
-
-
-class _Ended(Exception):
-    """Ends an evaluation of which only a number or the first games are wanted."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value)
-        self.value = value
 
 
 class PlayOptions(TypedDict, total=False):

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from agents.runtime.results import tables_of
+from agents.runtime.tables import new_table
 from evaluation.experiments.compare import Comparison, Contrast, fewest_alike
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.tables.game_tables import below, cell, new_table
+from evaluation.tables.game_tables import below, cell
 from evaluation.tables.measure_names import full_name
 from evaluation.tables.rules_text import rules_text
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from agents.runtime.results import tables_of
+from agents.runtime.tables import new_table
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
 from evaluation.measures.intervals import Estimate
-from evaluation.tables.game_tables import MEANING, below, cell, estimate_table, new_table, press
+from evaluation.tables.game_tables import MEANING, below, cell, estimate_table, press
 from evaluation.tables.measure_names import listed
 
 LONG_TABLE = 3  # with more policies, gains of invaders get a row each, to fit the terminal

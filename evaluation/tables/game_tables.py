@@ -9,12 +9,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.table import Table
-from rich.text import Text
 
 from agents.runtime.results import tables_of
+from agents.runtime.tables import new_table
 from evaluation.experiment_files.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.costs import MEASURES, Costs
@@ -245,42 +244,11 @@ def below(caption: str, notes: Iterable[str]) -> str:
     return "\n".join([caption, *notes])
 
 
-def new_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of plain texts (no markup).
-
-    Args:
-        columns: heads; ">gain" for numbers (aligned right), "|policy" for texts that may break within a word.
-    """
-    table = Table(
-        title=Text(title, style="table.title"),
-        caption=Text(caption, style="table.caption") if caption else None,
-        title_justify="left",
-        caption_justify="left",
-    )
-    for head in columns:
-        is_number, is_folded = head.startswith(">"), head.startswith("|")
-        table.add_column(
-            Text(head[is_number or is_folded :]),
-            justify="right" if is_number else "left",
-            overflow="fold" if is_folded else "ellipsis",
-        )
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
 def estimate_table(
     title: str, what: str, values: Mapping[str, Estimate], caption: str = "", head: str = "value"
 ) -> Table:
     """One row per name, with its estimate."""
     return new_table(title, caption, (f"|{what}", f">{head}"), ((name, cell(each)) for name, each in values.items()))
-
-
-@tables_of.register
-def _(result: ProgramExploitabilityResult) -> list[Table]:
-    title = f"{result.deviator} against {result.profile}: gain in payoff a round"
-    gains = {" + ".join(gain.coalition): gain.gain for gain in result.gains}
-    return [estimate_table(title, "coalition", gains, "exact" if result.exact else f"games: {result.value.n}")]
 
 
 @tables_of.register

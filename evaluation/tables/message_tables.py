@@ -11,12 +11,13 @@ from rich.table import Table
 
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
+from agents.runtime.tables import new_table
 from evaluation.measures.intervals import mean_estimate, plain, share_estimate
 from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import MessageAnalysis, analyze_messages
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
-from evaluation.tables.game_tables import BRACKETS, MEANING, cell, new_table
+from evaluation.tables.game_tables import BRACKETS, MEANING, cell
 from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
 
 CAPTION = (

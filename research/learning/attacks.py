@@ -10,8 +10,8 @@ import numpy as np
 
 from agents.specs import read_profile
 from evaluation.experiments.deviators import PORTFOLIO, read_deviators
-from evaluation.measures.gains import choose, coalition_gain
-from evaluation.play.setting import Setting
+from evaluation.measures.gains import choose_at_once, coalition_gain
+from evaluation.play.game_spec import Setting
 from research.learning.courses import Floats
 from training import PopulationConfig
 from training.population.psro import Seating, as_policy, play_seatings
@@ -39,7 +39,7 @@ def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> dict[str, An
         base, away = _points(config, mix, (CHOOSING, numbers.start), len(numbers), tried)
         return [paid[:, [seat]] - base[:, [seat]] for paid, (_, seat) in zip(away, tried, strict=True)]
 
-    deviator, seat = candidates[choose(len(candidates), gains, games).best]
+    deviator, seat = candidates[choose_at_once(len(candidates), gains, games).best]
     base, (paid,) = _points(config, mix, (MEASURING, 0), games, [(deviator, seat)])
     power, rng = powers[seat], np.random.default_rng([config.seed, 7])
     gain = coalition_gain({power: base[:, seat]}, {power: paid[:, seat]}, (power,), rng).gain

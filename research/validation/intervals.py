@@ -26,7 +26,7 @@ from scipy.special import ndtr, stdtrit
 
 import evaluation
 from evaluation.measures import intervals
-from evaluation.measures.gains import choose, rounds
+from evaluation.measures.gains import choose_at_once, rounds
 from evaluation.measures.intervals import (
     CONFIDENCE,
     FEWEST_GAMES,
@@ -258,7 +258,7 @@ def choice_results(attacks: int, games: int, spread: float, repetitions: int, rn
             noise = (_noise(rng, (len(alive), len(numbers))) + common[numbers.start : numbers.stop]) / math.sqrt(2)
             return list((truth[list(alive), None] + noise)[..., None])
 
-        choice = choose(attacks, play, games)
+        choice = choose_at_once(attacks, play, games)
         fresh = _noise(rng, (2, FRESH)).sum(axis=0) / math.sqrt(2)  # deviations from the true gain
         bounds.append(fresh)
         errors.append(fresh.mean())

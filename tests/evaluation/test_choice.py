@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from evaluation.measures.gains import FINALISTS, Selection, choose, rounds
+from evaluation.measures.gains import FINALISTS, Selection, choose_at_once, rounds
 
 
 class Noisy:
@@ -22,7 +22,7 @@ class Noisy:
 
 def test_the_best_is_found_among_many() -> None:
     play = Noisy([0.0] * 150 + [3.0] + [0.0] * 149)
-    found = choose(300, play, 3)
+    found = choose_at_once(300, play, 3)
     assert found.best == 150
     assert found.contenders == (150,)
     assert [len(candidates) for candidates, _ in play.asked] == [300, 75, 19, 5, 4]
@@ -30,7 +30,7 @@ def test_the_best_is_found_among_many() -> None:
 
 def test_games_are_numbered_through_and_double() -> None:
     play = Noisy(np.linspace(0, 9, 40).tolist())
-    found = choose(40, play, 2)
+    found = choose_at_once(40, play, 2)
     assert [(len(who), numbers) for who, numbers in play.asked] == [
         (40, range(2)),
         (10, range(2, 4)),
@@ -43,24 +43,24 @@ def test_games_are_numbered_through_and_double() -> None:
 
 def test_means_are_of_all_games_of_a_candidate() -> None:
     given = {0: [[1.0], [3.0]], 1: [[0.0], [0.5]]}
-    found = choose(2, lambda who, numbers: [np.array(given[each]) for each in who], 2)
+    found = choose_at_once(2, lambda who, numbers: [np.array(given[each]) for each in who], 2)
     assert found == Selection(0, (0,), (2.0, 0.25), (2, 2))
 
 
 def test_the_least_member_counts() -> None:
     given = {0: [[9.0, 0.0], [9.0, 0.0]], 1: [[1.0, 1.0], [1.0, 1.0]]}
-    found = choose(2, lambda who, numbers: [np.array(given[each]) for each in who], 2)
+    found = choose_at_once(2, lambda who, numbers: [np.array(given[each]) for each in who], 2)
     assert (found.best, found.means) == (1, (0.0, 1.0))
 
 
 def test_who_is_clearly_worse_is_no_contender() -> None:
-    found = choose(3, Noisy([0.0, 0.05, -9.0]), 20)
+    found = choose_at_once(3, Noisy([0.0, 0.05, -9.0]), 20)
     assert set(found.contenders) == {0, 1}
     assert found.contenders[0] == found.best
 
 
 def test_with_one_game_nobody_is_clearly_worse() -> None:
-    assert len(choose(3, Noisy([0.0, 5.0, -9.0]), 1).contenders) == 3
+    assert len(choose_at_once(3, Noisy([0.0, 5.0, -9.0]), 1).contenders) == 3
 
 
 def test_leaders_of_groups() -> None:
@@ -69,7 +69,7 @@ def test_leaders_of_groups() -> None:
 
 
 def test_equals_are_taken_in_their_order() -> None:
-    found = choose(9, Noisy([0.0] * 9, spread=0), 2)
+    found = choose_at_once(9, Noisy([0.0] * 9, spread=0), 2)
     assert found.best == 0
     assert found.contenders == (0, 1, 2, 3)
 
@@ -81,7 +81,7 @@ def test_fresh_games_of_the_chosen_one_are_unbiased(candidates: int) -> None:
     promised, confirmed = [], []
     for seed in range(60):
         play = Noisy([0.0] * candidates, seed)
-        found = choose(candidates, play, 3)
+        found = choose_at_once(candidates, play, 3)
         promised.append(found.means[found.best])
         confirmed.append(play([found.best], range(20))[0].mean())
     assert np.mean(promised) > 0.3

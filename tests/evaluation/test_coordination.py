@@ -103,9 +103,9 @@ def test_members_play_one_policy() -> None:
 @pytest.mark.parametrize(
     ("policy", "deviator", "words"),
     [
-        ("hold", "dumbbot", "deviator dumbbot: it does not play a coalition"),
-        ("hold", [PACT, "dumbbot"], "deviator dumbbot"),
-        ("2*hold + 1*dove", None, "has several policies"),
+        ("hold", "dumbbot", "dumbbot: it does not play a coalition"),
+        ("hold", [PACT, "dumbbot"], "dumbbot"),
+        ("2*hold + 1*dove", None, "different policies"),
     ],
 )
 def test_who_cannot_coordinate_is_named_before_any_game(

@@ -13,10 +13,10 @@ from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from evaluation.cli.commands import app
 from evaluation.experiments.cost_estimate import estimate
-from evaluation.experiments.exploitability import run_exploitability
-from evaluation.experiments.self_play import run_self_play
-from evaluation.play.runner import Runner
-from evaluation.play.setting import Setting
+from evaluation.experiments.exploitability import measure_exploitability
+from evaluation.experiments.self_play import measure_self_play
+from evaluation.play.game_spec import Setting
+from evaluation.play.runner import Begun, Runner
 from welfare_env import Rules
 
 # Profile, rules and games; A and B are two models with prices.
@@ -58,16 +58,14 @@ def test_it_is_what_a_run_uses(
 ) -> None:
     """Calls, tokens and dollars within 15%, of the profile that plays, not of each model with itself."""
     models = SharedModels()
-    runner = Runner(models=models)
     with StubServer() as server:
         spec = written(profile, server)
-
-        def play(runner: Runner) -> Any:
-            return run_self_play(spec, games, Setting(rules=Rules(**rules), simultaneous=True), runner)
-
-        found = estimate(runner.peek(play), games, models)
+        begun = Begun(measure_self_play(spec, games, Setting(rules=Rules(**rules), simultaneous=True)))
+        found = estimate(begun.games, games, models)
         assert server.stats["requests"] == 0
-        used = play(runner).usage
+        (result,) = begun.results(Runner(models=models))
+        used = result.usage
+        assert used is not None
     assert sum(each.calls for each in found) == pytest.approx(used.calls, rel=0.15)
     assert sum(each.input_tokens for each in found) == pytest.approx(used.input_tokens, rel=0.15)
     assert sum(each.output_tokens for each in found) == pytest.approx(used.output_tokens, rel=0.15)
@@ -77,11 +75,7 @@ def test_it_is_what_a_run_uses(
 def test_attacks_count_with_the_models_in_them() -> None:
     models = SharedModels()
     setting = Setting(rules=Rules(years=1, message_rounds=1), simultaneous=True)
-
-    def play(runner: Runner) -> Any:
-        return run_exploitability("dove", 2, setting, runner, deviator="lm:scripted/stub", coalitions="singles")
-
-    games = Runner(models=models).peek(play)
+    games = Begun(measure_exploitability("dove", 2, setting, deviator="lm:scripted/stub")).games
     (found,) = estimate(games, len(games), models)
     asking = sum(game.asks_language_models for game in games)
     assert 4 * asking <= found.calls <= 7 * asking  # of one seat: three phases, two summaries, perhaps retreats

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 import evaluation
-from evaluation import EvaluationError, ExperimentError
+from evaluation import ExperimentError
 from evaluation.experiment_files import experiment
-from evaluation.experiment_files.description import Experiment, filled_template, parse_experiment
+from evaluation.experiment_files.description import filled_template, parse_experiment
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
-from evaluation.play.runner import Runner
-from evaluation.play.setting import Setting
+from evaluation.play.runner import Begun
 from evaluation.report.report_folder import write_results
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 from welfare_env import Rules
@@ -110,10 +109,8 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
         ('budget = "quick"\n', "budget is only for red-team, which this file does not measure"),
         ('coalitions = ["pairs"]\n', "coalitions is only for exploitability and exact"),
         ('measure = ["self-play", "exaxt"]\n', "did you mean 'exact'"),
-        ('measure = "red-team"\nleaderboard = true\n', "sorted by welfare in self-play"),
         ('measure = "cross-play"\n', "give two or more"),
-        ('template = "{profile},a={a b}"\n', "'{a b}' is not a placeholder"),
-        ('template = "dove:share={share}"\n[sweep]\nshare = [1]\n', "add {profile}"),
+        ('template = "dove:share={share}"\n[sweep]\nshare = [1]\n', "write {profile}"),
     ],
 )
 def test_faults(lines: str, words: str) -> None:
@@ -128,13 +125,7 @@ def test_faults(lines: str, words: str) -> None:
 def test_the_page_of_the_papers_experiments_says_how_many_games_they_play(name: str, number: str) -> None:
     profiles = ["lm:scripted/stub"] if name in ("ablations", "message-rounds") else ()
     chosen = experiment.read_experiment(name, profiles)
-    assert Runner().count(lambda runner: experiment.run_experiment(chosen, Setting(), runner)) == int(number)
-
-
-@pytest.mark.parametrize("measure", ["self-play", "text", (), ("self-play", "exaxt"), (["exact"],), None])
-def test_measures_of_an_experiment_in_python_are_checked(measure: Any) -> None:
-    with pytest.raises(EvaluationError, match=r"measure=.*give a tuple of self-play, exploitability"):
-        Experiment("e", "E", ("hold",), measure=measure)
+    assert Begun(*experiment.measurements(chosen).values()).most == int(number)
 
 
 def test_seats_that_cross_play_cannot_balance() -> None:

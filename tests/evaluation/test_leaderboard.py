@@ -101,7 +101,7 @@ class TestMeasures:
         [
             ("attack=dumbbot", "attack={policies}", "unknown agent"),
             ('y = "root_nash_welfare"', 'y = "red_team"', "choose one of root_nash_welfare"),
-            ("message_rounds = 1", 'variant = "standard"', "exploitability is measured in welfare points"),
+            ("message_rounds = 1", 'variant = "standard"', "measured in welfare points"),
         ],
     )
     def test_faults_of_the_file(self, old: str, new: str, fault: str) -> None:

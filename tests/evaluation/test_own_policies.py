@@ -117,18 +117,3 @@ def test_faults_of_a_factory_are_named_before_a_game(played):
     with pytest.raises(UnknownAgentError, match="not a policy"):
         evaluation.self_play(dict, games=1, **BOARD)
     assert played == []
-
-
-def test_programs_without_a_name():
-    import modal_env
-
-    env = modal_env.make()
-
-    def fair():
-        return agents.make("program:FairBot")
-
-    with pytest.raises(EvaluationError, match="give a deviator"):
-        evaluation.exploitability(fair, 1, environment=env)
-    result = evaluation.exploitability(fair, 1, environment=env, deviator="program:DefectBot")
-    named = evaluation.exploitability("program:FairBot", 1, environment=env, deviator="program:DefectBot")
-    assert result.value.per_game == named.value.per_game

@@ -23,7 +23,6 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import agents
-import evaluation
 import modal_env
 from agents.modal.players import BestReplyPolicy, expected_payoff
 from modal_env.envs.rounds import Contest
@@ -97,11 +96,12 @@ def test_it_finds_more_than_the_library_has(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
-    """`evaluation.exploitability`, which knows nothing of training, says what the best reply gains."""
+    """`modal_env.exploitability`, which knows nothing of training, says what the best reply gains."""
     result = learnt(tmp_path, iterations=3, games=64)
     assert {agent.name for agent, _ in result.shares} <= {agent.name for agent in modal_env.POST}
-    found = evaluation.exploitability(result.spec, 1, environment=modal_env.make("1/10"))
-    assert found.value.value == pytest.approx(float(result.gap))
+    shares = {agent.name: share for agent, share in agents.make(result.spec).shares}  # type: ignore[attr-defined]
+    game = modal_env.ProgramGame(modal_env.POST, "1/10")
+    assert float(modal_env.exploitability(game, shares)) == pytest.approx(float(result.gap))
     assert result.gap > 0
 
 
