@@ -80,15 +80,13 @@ def choose_coalitions(
     Raises:
         EvaluationError: an unknown set, not a list, an empty coalition, an unknown or repeated player.
     """
-    if isinstance(coalitions, str):
-        if coalitions not in sets:
-            hint = did_you_mean(coalitions, [*sets, *players])
-            raise EvaluationError(f"coalitions={quoted(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
-        return list(sets[coalitions])
+    if isinstance(coalitions, str) and coalitions not in sets:
+        hint = did_you_mean(coalitions, [*sets, *players])
+        raise EvaluationError(f"coalitions={quoted(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
     if isinstance(coalitions, set | frozenset):
         raise EvaluationError(f"coalitions={quoted(coalitions)}: give the name of a set, or a list of coalitions")
-    chosen: list[Coalition] = []
-    for each in listed("coalitions", coalitions, "['FRANCE', ['ENGLAND', 'TURKEY']]"):
+    example, chosen = "['FRANCE', ['ENGLAND', 'TURKEY']]", list[Coalition]()
+    for each in [coalitions] if isinstance(coalitions, str) else listed("coalitions", coalitions, example):
         is_set = isinstance(each, str) and each in sets
         chosen += sets[each] if is_set else [_coalition(players, each, check)]
     if not 1 <= len(chosen) <= MAX_COALITIONS:
@@ -97,12 +95,11 @@ def choose_coalitions(
 
 
 def _coalition(players: Sequence[str], given: object, check: Callable[[str], object]) -> Coalition:
-    members: list[object] = [given]
-    if not isinstance(given, str):
-        members = list(listed(f"coalition {quoted(given)}", given, "names of players as text"))
+    wanted = "names of players as text"
+    members = [given] if isinstance(given, str) else listed(f"coalition {quoted(given)}", given, wanted)
+    if not all(isinstance(name, str) for name in members):
+        raise EvaluationError(f"coalition {quoted(given)}: give {wanted}")
     for name in members:
-        if not isinstance(name, str):
-            raise EvaluationError(f"coalition {quoted(given)}: give names of players as text")
         check(name)
     if not members or len(set(members)) < len(members) or not set(members) <= set(players):
         hint = did_you_mean(next((name for name in members if name not in players), None), players)

@@ -23,7 +23,7 @@ and width.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -38,7 +38,7 @@ FEWEST_GAMES = 5
 """Fewer games have no interval."""
 UNBOUNDED = (-math.inf, math.inf)
 RESAMPLES = 10_000
-BLOCK = 100  # of the resamples: their weights are in memory at a time
+BLOCK = 100  # of the resamples whose weights are in memory at a time
 
 Floats = NDArray[np.float64]
 Seed = np.random.Generator | int
@@ -146,34 +146,21 @@ def mean_estimate(
     Raises:
         SampleError: there are no games, the array has another shape, a game is not `within`, or no such confidence.
     """
-    return mean_estimates({"": per_game}, rng, within=within, confidence=confidence)[""]
-
-
-def mean_estimates(
-    samples: Mapping[Key, ArrayLike],
-    rng: Seed,
-    *,
-    within: tuple[float, float] = UNBOUNDED,
-    confidence: float = CONFIDENCE,
-) -> dict[Key, Estimate]:
-    """`mean_estimate` of each sample, faster than single calls, since samples of the same size share random draws.
-
-    With a seed, the results equal those of single calls.
-    """
     if not 0 < confidence < 1:
         raise SampleError(f"confidence={quoted(confidence)}: give a number between 0 and 1, such as 0.95")
-    columns = {key: _sample(per_game) for key, per_game in samples.items()}
-    estimates: dict[Key, Estimate] = {}
-    for games in dict.fromkeys(map(len, columns.values())):
-        same = {key: values for key, values in columns.items() if len(values) == games}
-        table = np.stack(list(same.values()))
-        outside = table[(table < within[0] - 1e-9) | (table > within[1] + 1e-9)]
-        if outside.size:
-            raise SampleError(f"a game has the value {outside[0]:g}, outside within={quoted(within)}: give the bounds")
-        finite = np.where(np.isfinite(table).all(axis=1, keepdims=True), table, np.nan)
-        found = mean_bounds(finite, within, confidence, np.random.default_rng(rng)) if games >= FEWEST_GAMES else None
-        estimates |= zip(same, _with_bounds(table.mean(axis=1), found, table), strict=True)
-    return {key: estimates[key] for key in samples}
+    games = _sample(per_game)
+    outside = games[(games < within[0] - 1e-9) | (games > within[1] + 1e-9)]
+    if outside.size:
+        raise SampleError(f"a game has the value {outside[0]:g}, outside within={quoted(within)}: give the bounds")
+    bounds = None
+    if len(games) >= FEWEST_GAMES and np.isfinite(games).all():
+        bounds = mean_bounds(games[None], within, confidence, np.random.default_rng(rng))
+    return _with_bounds(float(games.mean()), bounds, games)
+
+
+def mean_estimates(samples: Mapping[Key, ArrayLike], rng: Seed, confidence: float = CONFIDENCE) -> dict[Key, Estimate]:
+    """`mean_estimate` of each sample."""
+    return {key: mean_estimate(per_game, rng, confidence=confidence) for key, per_game in samples.items()}
 
 
 def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed) -> Estimate:
@@ -191,13 +178,13 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed) -> Estimate:
         The share. `n` and `per_game` count only games with a positive whole.
     """
     table = np.stack([_sample(parts), _sample(wholes)])
-    part, whole = table[:, table[1] > 0][:, None]
-    games = part.shape[1]
-    if not games:
+    part, whole = table[:, table[1] > 0]
+    if not part.size:
         return Estimate(math.nan, math.nan, math.nan, 0, ())
-    generator = np.random.default_rng(rng)
-    found = weighted_bounds(part, whole, (0, 1), CONFIDENCE, generator) if games >= FEWEST_GAMES else None
-    return _with_bounds(part.sum(axis=1) / whole.sum(axis=1), found, part / whole)[0]
+    bounds = None
+    if len(part) >= FEWEST_GAMES:
+        bounds = weighted_bounds(part[None], whole[None], (0, 1), CONFIDENCE, np.random.default_rng(rng))
+    return _with_bounds(float(part.sum() / whole.sum()), bounds, part / whole)
 
 
 class Bounds(NamedTuple):
@@ -253,7 +240,13 @@ def weighted_bounds(
         confidence: confidence level of each interval.
         rng: draws the weights, the same for all samples.
     """
-    drawn = [_weighted(parts, wholes, weights) for weights in _weights(parts.shape[1], rng)]
+    drawn: list[tuple[Floats, Floats, Floats]] = []
+    for _ in range(RESAMPLES // BLOCK):
+        weights = rng.standard_exponential((BLOCK, parts.shape[1] + 1))  # uniform on the simplex once normalized
+        of_parts, of_wholes = (
+            np.stack([np.einsum("wg,g->w", weights[:, :-1], values) for values in each]) for each in (parts, wholes)
+        )
+        drawn.append((of_parts, of_wholes, wholes.mean(axis=1, keepdims=True) * weights[:, -1]))
     of_parts, of_wholes, unseen = (np.concatenate(each, axis=1) for each in zip(*drawn, strict=True))
     tail = (1 - confidence) / 2
     value = parts.sum(axis=1) / wholes.sum(axis=1)
@@ -264,20 +257,6 @@ def weighted_bounds(
         for bound, each in zip(within, (tail, 1 - tail), strict=True)
     )
     return Bounds(np.minimum(low, value), np.maximum(high, value))
-
-
-def _weighted(parts: Floats, wholes: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """[samples, weights] weighted sums of parts and of wholes, and the weighted whole of the additional game."""
-    of_parts, of_wholes = (
-        np.stack([np.einsum("wg,g->w", weights[:, :-1], values) for values in each]) for each in (parts, wholes)
-    )
-    return of_parts, of_wholes, wholes.mean(axis=1, keepdims=True) * weights[:, -1]
-
-
-def _weights(games: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """[weights, games + 1] unnormalized weights, uniform on the simplex once normalized, in blocks."""
-    for _ in range(RESAMPLES // BLOCK):
-        yield rng.standard_exponential((BLOCK, games + 1))
 
 
 def resampled_bounds(resampled: ArrayLike, samples: int) -> Floats:
@@ -301,14 +280,10 @@ def alike(samples: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(samples, axis=-1) <= 1e-12 * np.abs(samples).max(axis=-1))
 
 
-def _with_bounds(values: Floats, bounds: Bounds | None, per_game: Floats) -> list[Estimate]:
-    """One estimate per row of [rows, games]. Missing bounds are the object math.nan, so that equal estimates are ==."""
-    columns = (
-        [math.nan if each is None or math.isnan(each[row]) else float(each[row]) for row in range(len(values))]
-        for each in bounds or (None, None)
-    )
-    rows = zip(values.tolist(), *columns, per_game.tolist(), strict=True)
-    return [Estimate(value, low, high, len(games), tuple(games)) for value, low, high, games in rows]
+def _with_bounds(value: float, bounds: Bounds | None, games: Floats) -> Estimate:
+    """An estimate. Missing bounds are the object math.nan, so that equal estimates are ==."""
+    low, high = (math.nan if math.isnan(each[0]) else float(each[0]) for each in bounds or ([math.nan], [math.nan]))
+    return Estimate(value, low, high, len(games), tuple(games.tolist()))
 
 
 def _sample(values: ArrayLike) -> Floats:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -85,39 +86,29 @@ def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
 
 def usage_by_part(games: Games) -> dict[str, dict[str, LMUsage]]:
     """Part -> model -> usage in the seats of that part, both sorted by name."""
-    groups = _grouped(((part, name), game, share) for part, _, name, game, share in _shares(games))
-    usage: dict[str, dict[str, LMUsage]] = {}
-    for (part, name), used in groups:
-        usage.setdefault(part, {})[name] = used
-    return usage
+    return _usage_by(lambda part, player: (part,), games)
 
 
 def usage_by_seat(games: Games) -> dict[str, dict[str, dict[str, LMUsage]]]:
     """Part -> player -> model -> usage in that player's seat, sorted by name."""
-    groups = _grouped(((part, player, name), game, share) for part, player, name, game, share in _shares(games))
-    usage: dict[str, dict[str, dict[str, LMUsage]]] = {}
-    for (part, player, name), used in groups:
-        usage.setdefault(part, {}).setdefault(player, {})[name] = used
-    return usage
+    return _usage_by(lambda part, player: (part, player), games)
 
 
-def _shares(games: Games) -> Iterator[tuple[str, str, str, int, Model]]:
-    """Part, player, model, number of the game, and its counts there."""
+def _usage_by(group: Callable[[str, str], tuple[str, ...]], games: Games) -> dict[str, Any]:
+    """The usage of each model in a group of seats, nested by the names of `group`, which gets part and player."""
+    found: dict[tuple[str, ...], dict[int, list[Model]]] = {}
     for number, (record, parts) in enumerate(games):
         for player, models in models_of(record).items():
-            for model in models:
-                yield from ((parts[player], player, name, number, share) for name, share in _by_model(model).items())
-
-
-def _grouped(
-    shares: Iterable[tuple[tuple[str, ...], int, Model]],
-) -> Iterator[tuple[tuple[str, ...], LMUsage]]:
-    """The usage of each group, sorted, from the groups, games and counts."""
-    found: dict[tuple[str, ...], list[tuple[int, Model]]] = {}
-    for group, game, share in shares:
-        found.setdefault(group, []).append((game, share))
-    for group, mine in sorted(found.items()):
-        yield group, _total(len({game for game, _ in mine}), [share for _, share in mine])
+            for name, counts in (each for model in models for each in _by_model(model).items()):
+                seats = found.setdefault((*group(parts[player], player), name), {})
+                seats.setdefault(number, []).append(counts)
+    usage: dict[str, Any] = {}
+    for (*names, model), played in sorted(found.items()):
+        inner = usage
+        for name in names:
+            inner = inner.setdefault(name, {})
+        inner[model] = _total(len(played), list(chain.from_iterable(played.values())))
+    return usage
 
 
 def _by_model(player: Model) -> Mapping[str, Model]:
@@ -176,27 +167,27 @@ def _total(games: int, models: Sequence[Model]) -> LMUsage:
 
 def without_texts(record: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a record that this module reads: no prompts, replies and reasoning (most of a record's size)."""
-    models = {player: list(map(_without_texts, playing)) for player, playing in models_of(record).items()}
-    return {"welfare_env": {"language_models": models}}
 
+    def bare(model: Model) -> dict[str, Any]:
+        kept = {**model, "turns": [{name: turn[name] for name in _OF_TURNS if name in turn} for turn in model["turns"]]}
+        if "transcript" in model:
+            replies = [{"model": each["model"], "reply": bare_reply(each["reply"])} for each in model["transcript"]]
+            kept["transcript"] = replies
+        return kept
 
-def _without_texts(model: Model) -> dict[str, Any]:
-    kept = {**model, "turns": [{name: turn[name] for name in _OF_TURNS if name in turn} for turn in model["turns"]]}
-    if "transcript" in model:
-        replies = [{"model": each["model"], "reply": bare_reply(each["reply"])} for each in model["transcript"]]
-        kept["transcript"] = replies
-    return kept
+    return {"welfare_env": {"language_models": _changed(record, bare)}}
 
 
 def without_transcripts(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record without the prompts and raw replies of its language models."""
     if not models_of(record):
         return dict(record)
-    models = {
-        player: [{name: part for name, part in model.items() if name != "transcript"} for model in playing]
-        for player, playing in models_of(record).items()
-    }
+    models = _changed(record, lambda model: {name: part for name, part in model.items() if name != "transcript"})
     return {**record, "welfare_env": {**record["welfare_env"], "language_models": models}}
+
+
+def _changed(record: Mapping[str, Any], change: Callable[[Model], dict[str, Any]]) -> dict[str, Any]:
+    return {player: list(map(change, playing)) for player, playing in models_of(record).items()}
 
 
 def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:

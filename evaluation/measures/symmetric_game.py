@@ -145,10 +145,6 @@ class SymmetricGame:
         paid = self.payoffs(mix)
         return paid - mix @ paid
 
-    def regret(self, mix: Floats) -> float:
-        """The largest gain: 0 in a symmetric Nash equilibrium, otherwise positive."""
-        return float(self.gains(mix).max())
-
     def _chances(self, mix: Floats) -> Floats:
         """[compositions] the probability of each composition of the others when all play a mix."""
         return self._ways * np.prod(mix**self.others, axis=1)
@@ -173,7 +169,7 @@ class SymmetricGame:
                     rounded = np.where(mix < SAME, 0.0, mix)
                     rounded /= rounded.sum()
                     is_new = all(np.abs(rounded - other).max() > SAME for other in found)
-                    is_best = self.regret(mix) <= TOLERANCE * self.scale
+                    is_best = self.gains(mix).max() <= TOLERANCE * self.scale
                     if is_new and is_best and not self._is_neutral(np.flatnonzero(rounded)):
                         found.append(rounded)
             yield found[before:]

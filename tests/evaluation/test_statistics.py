@@ -14,7 +14,6 @@ from evaluation.measures.intervals import (
     Estimate,
     SampleError,
     mean_estimate,
-    mean_estimates,
     share_estimate,
 )
 
@@ -114,15 +113,6 @@ class TestMean:
         games = [1.1**game for game in range(12)]
         bounded = [mean_estimate(games, rng, within=(0, 34)) for rng in (7, np.random.default_rng(7), 8)]
         assert bounded[0] == bounded[1] != bounded[2]
-
-    def test_of_several_samples_are_as_one_by_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        samples = {"a": [1.0, 2, 4, 7, 5], "b": [0.1, 0.2], "c": [3, 3, 5, 4, 4], "d": range(8)}
-        together = mean_estimates(samples, 5, within=(0, 8))
-        assert list(together) == list(samples)
-        monkeypatch.setattr(intervals, "BLOCK", 1000)
-        single = {key: mean_estimate(games, 5, within=(0, 8)) for key, games in samples.items()}
-        assert repr(together) == repr(single)
-        assert mean_estimates({}, 5) == {}
 
     @pytest.mark.slow
     @given(games=st.lists(st.integers(0, 60).map(lambda points: points / 10), min_size=5, max_size=8))
