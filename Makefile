@@ -10,7 +10,7 @@ INSTALLED := .venv/.installed
 # Where it is set, each worker of the tests and each command that they run would compile every file anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo compile test test-all test-research test-tools equivalence speed lint format clean
+.PHONY: help docs locked sbom demo compile test test-all test-research test-tools equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,16 @@ $(INSTALLED): $(DEMO)
 	@$(INSTALL) -e '.[train,dev]'
 	@touch $@
 
+LOCKED := $(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation
+# The environment of CI (Linux on x86-64, Python 3.11): pip takes these files and no others. diplomacy is built here, with
+# the setuptools that comes first.
+locked:  ## .venv from tools/locked.txt, where every file has its hash
+	@"$(PYTHON)" -m venv .venv
+	@$(LOCKED) --require-hashes -r <(grep '^setuptools==' tools/locked.txt)
+	@$(LOCKED) --require-hashes -r tools/locked.txt
+	@$(LOCKED) -e .
+	@touch $(DEMO) $(INSTALLED)
+
 demo: $(DEMO)  ## play a small demonstration and show its results
 	@$(BIN)/python -m evaluation demo
 
@@ -38,11 +48,12 @@ compile: $(INSTALLED)
 test: lint compile  ## lint, then the quick tests: three to four minutes on two cores, five the first time
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Coverage is that of the quick tests: it would double the time of the others, and they add little to it.
+# Coverage is that of the quick tests: it would double the time of the others, and they add little to it. The slow tests of
+# research/ have its README's command: CI makes one small run of each result instead.
 test-all: compile  ## the quick tests, with what they reach of the library, and those marked slow: an hour
 	@status=0; \
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
-	$(BIN)/python -m pytest -n 2 -m "slow and not tools" --durations=30 || status=1; \
+	$(BIN)/python -m pytest -n 2 -m "slow and not tools" --durations=30 tests || status=1; \
 	exit $$status
 
 test-research: compile  ## one small run of each result of research/: two minutes
@@ -56,6 +67,7 @@ PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.1
 # compiles llama.cpp: twelve minutes on two busy cores
 PIP_local := -c constraints.txt -e '.[lm]' 'llama-cpp-python[server]==0.3.36' 'gguf>=0.19' 'tokenizers>=0.23'
 PIP_docs := -c constraints.txt -e '.[docs]'
+PIP_sbom := cyclonedx-bom==7.5.0
 PIP_grammars := torch==2.13.0 -e . 'xgrammar>=0.2' 'llguidance>=1.7'
 
 $(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplomacy/constraints.txt
@@ -70,6 +82,10 @@ test-tools: $(foreach name,inspect verifiers trainers grammars local,$(TOOLS)/$(
 	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py
 	$(TOOLS)/grammars/bin/python -m pytest -m tools tests/libraries/test_grammars.py
 	$(TOOLS)/local/bin/python -m pytest -m tools tests/libraries/test_local_model.py
+
+sbom: $(TOOLS)/sbom/.installed  ## a bill of materials of tools/locked.txt: build/sbom.cdx.json, of CycloneDX
+	@mkdir -p build
+	$(TOOLS)/sbom/bin/cyclonedx-py requirements tools/locked.txt --pyproject pyproject.toml -o build/sbom.cdx.json
 
 docs: $(TOOLS)/docs/.installed  ## the site, into docs/_build/html: a minute, without a network; warnings are errors
 	$(TOOLS)/docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

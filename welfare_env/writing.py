@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+ABANDONED = 3600  # seconds after which a draft is not one of a process at work
 
 
 @contextlib.contextmanager
@@ -16,8 +20,9 @@ def replaced(path: Path) -> Iterator[Path]:
     """Yields the path of a draft, which replaces the file when the block ends: readers see the old or the new content.
 
     If the block raises, nothing changes. The draft is in a new private folder next to the file, so that no other writer
-    or link can interfere. An existing file keeps its permissions (but not its owner or other hard links); a new file
-    gets the default permissions. For a symbolic link, its target is replaced.
+    or link can interfere; a draft of the file that a killed process left is removed after an hour. An existing file
+    keeps its permissions (but not its owner or other hard links); a new file gets the default permissions. For a
+    symbolic link, its target is replaced.
 
     Raises:
         OSError, ValueError: the block raised it, or the draft cannot be made or cannot replace the file, such as on a
@@ -26,6 +31,10 @@ def replaced(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     folder = ""
     try:
+        for left in target.parent.glob(f".{glob.escape(target.name[:40])}.*.draft"):
+            with contextlib.suppress(FileNotFoundError):  # of a writer that is done by now
+                if time.time() - left.stat(follow_symlinks=False).st_mtime > ABANDONED:
+                    shutil.rmtree(left, ignore_errors=True)
         folder = tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".draft", dir=target.parent)
         draft = Path(folder, f"{target.name[:40]}.draft")
         yield draft
