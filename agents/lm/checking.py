@@ -20,13 +20,11 @@ from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.order_schema import object_schema
 from agents.lm.reading.parsing import parse
-from welfare_env import Game, Rules
+from welfare_env import Game
 
 if TYPE_CHECKING:
     from agents.lm.player.policy import LMPolicy
     from welfare_env.game.view import View
-
-MOVEMENT_PHASES = 2  # of a year
 
 SECRET = "quagga-7391"
 PROBE = Request(
@@ -85,13 +83,12 @@ QUESTIONS = 5  # those of `views`, and the probe
 
 
 def check_model(
-    player: LMPolicy, rules: Rules | None = None, on_question: Callable[[], None] = lambda: None
+    player: LMPolicy, on_question: Callable[[], None] = lambda: None
 ) -> list[Finding]:
     """Ask a player's model the questions of the check, and report findings with advice.
 
     Args:
         player: a player that is not in a game.
-        rules: the rules of the games whose cost is projected.
         on_question: called after each question.
 
     Raises:
@@ -110,7 +107,7 @@ def check_model(
         on_question()
     replies = [_reply_finding(player, each) for each in asked]
     findings = [_answering(model.name, probe), _schema(player, probe, asked), *replies, *_context(asked)]
-    return [*findings, *_costs(asked, rules or Rules())]
+    return [*findings, *_costs(asked)]
 
 
 def is_same_model(asked: str, answering: str) -> bool:
@@ -171,22 +168,9 @@ def _context(asked: Sequence[_Asked]) -> Iterator[Finding]:
             return
 
 
-def _costs(asked: Sequence[_Asked], rules: Rules) -> Iterator[Finding]:
+def _costs(asked: Sequence[_Asked]) -> Iterator[Finding]:
     spring = asked[0].reply.usage
     yield Finding("latency", f"{median(each.seconds for each in asked):.1f} s, median of {len(asked)}")
     cached = f", {spring.cached_tokens} of them from its cache" if spring.cached_tokens else ""
-    yield Finding("tokens of the Spring question", f"{spring.input_tokens} in{cached}, {spring.output_tokens} out")
-    number = questions_of_a_game(rules)
-    tokens = f"some {number:,} questions like this, {number * spring.tokens / 1e6:.1f}M tokens"
-    if spring.dollars is None:
-        advice = "give prices=FILE to count dollars and to set a budget in dollars"
-        yield Finding(f"a game of {rules.years} years", f"{tokens}; no price is known", True, advice)
-    else:
-        yield Finding(f"a game of {rules.years} years", f"{tokens}, ${number * spring.dollars:.2f}; prompts grow")
-
-
-def questions_of_a_game(rules: Rules, powers: int = 7) -> int:
-    """Questions to all players of a game: their turns and, with press, a summary of each phase."""
-    phases = MOVEMENT_PHASES + 1  # and a Winter
-    a_phase = rules.message_rounds + 1 if rules.has_press else 1
-    return rules.years * phases * a_phase * powers
+    dollars = "" if spring.dollars is None else f", ${spring.dollars:.4f}"
+    yield Finding("Spring question", f"{spring.input_tokens} tokens in{cached}, {spring.output_tokens} out{dollars}")

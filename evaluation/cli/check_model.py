@@ -15,17 +15,15 @@ from agents.runtime.table_options import Json
 from agents.runtime.tables import print_tables
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_in_one_line, print_json
-from welfare_env import Rules
 
 
 def check(
     spec: Annotated[
         str, typer.Argument(metavar="SPEC", help="A language model, such as lm:openai/MODEL,base_url=URL.")
     ],
-    years: Annotated[int, typer.Option(min=1, help="Project the cost of games of this many years.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Test a language model with the questions of every kind of phase: schemas, reply format and projected cost.
+    """Test a language model with the questions of every kind of phase: schemas, form of replies, tokens.
 
     Exits with status 1 if a setting should be changed.
     """
@@ -33,7 +31,7 @@ def check(
         players = list(language_models(agents.make(spec)))
         if len(players) != 1:
             raise EvaluationError(f"{spec!r:.200}: give one language model, such as lm:openai/MODEL,base_url=URL")
-        findings = check_model(players[0], Rules(years=years), lambda: meter.advance(1))
+        findings = check_model(players[0], lambda: meter.advance(1))
     if as_json:
         print_json([vars(each) for each in findings])
     else:

@@ -75,7 +75,7 @@ def test_a_game_is_played_again_from_kept_replies(server):
 
 
 @pytest.mark.parametrize(
-    "block", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=["games", "a model of your own", "a test"]
+    "block", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=["games", "a model of your own"]
 )
 def test_the_examples_in_python(block, server):
     exec(compile(block, "docs/language-models.md", "exec"), {})  # noqa: S102 (our own page)
@@ -86,7 +86,7 @@ def test_the_example_of_prices(tmp_path):
     path = tmp_path / "prices.json"
     path.write_text(block)
     assert load_prices(path) == {
-        "my-model": Price(0.5, 2.0, cached=0.05, written=0.625, up_to=200_000),
+        "my-model": Price(0.5, 2.0, cached=0.05, written=0.625),
         "my-small-model": Price(0.1, 0.4),
     }
     assert list(json.loads(block)) == ["my-model", "my-small-model"]

@@ -37,7 +37,7 @@ _REMARKS = frozenset(
 
 def read_orders(value: Any, view: View, issues: list[ParseIssue]) -> list[str]:
     """The orders under a reply's key "orders": canonical, and legal together."""
-    texts = _Texts(view, issues).of(without_remarks(value, issues))
+    texts = _texts(without_remarks(value, issues), view, issues)
     sheet = view.order_sheet() if view.power in view.powers else None
     for number, text in enumerate(texts):
         if number == MAX_ORDERS:
@@ -81,97 +81,92 @@ def without_remarks(value: Any, issues: list[ParseIssue]) -> Any:
     return Object((key, without_remarks(part, issues)) for key, part in value.items() if folded(key) not in _REMARKS)
 
 
-class _Texts:
-    """Finds the texts of single orders."""
+def _texts(value: Any, view: View, issues: list[ParseIssue], key: str = "", is_item: bool = False) -> Iterator[str]:
+    """The texts of single orders in a text, a list, or an object: one order, or with units or powers as its keys.
 
-    def __init__(self, view: View, issues: list[ParseIssue]) -> None:
-        self.view, self.issues, self.board = view, issues, view.board
-
-    def of(self, value: Any, key: str = "", is_item: bool = False) -> Iterator[str]:
-        """The texts of single orders in a text, a list, or an object: one order, or with units or powers as its keys.
-
-        Args:
-            key: the key of the value, usually a unit.
-            is_item: whether the value is an item of a list.
-        """
-        if isinstance(value, list):
-            for part in value:
-                yield from self.of(part, key, is_item=True)
-        elif isinstance(value, Object):
-            is_one = is_item or is_unit(key, self.board) or key.strip().upper() == GIVE
-            if value.value_of("unit") is not None or (is_one and self._is_one_order(value)):
-                yield from self._one_order(_innermost(value), key)
-            else:
-                for name, part in value.items():
-                    yield from self._keyed(name, part)
-        elif value is not None:
-            pieces = _BETWEEN_ORDERS.split(_IN_PARENTHESES.sub(_without_signs, str(value)))
-            if isinstance(value, CutText) and pieces[-1].strip():
-                note(self.issues, "order syntax", pieces.pop(), "cut off")
-            yield from (self._complete(key, piece) for piece in pieces if piece.strip())
-
-    def _keyed(self, key: str, value: Any) -> Iterator[str]:
-        """The texts under a unit's or a power's name."""
-        name = key.strip().upper()
-        if len(key) > LONGEST_NAME:
-            note(self.issues, "field", key, "no unit")
-        elif name == self.view.power:
-            yield from self.of(value)
-        elif name in self.view.powers:
-            note(self.issues, "order of others", key, f"orders for {name}")
-        elif name == GIVE and isinstance(value, Object) and any(map(self._is_power, value)):
-            for power, points in value.items():
-                yield from self.of(points if isinstance(points, CutText) else f"{GIVE} {points} {power}")
+    Args:
+        key: the key of the value, usually a unit.
+        is_item: whether the value is an item of a list.
+    """
+    board = view.board
+    if isinstance(value, list):
+        for part in value:
+            yield from _texts(part, view, issues, key, is_item=True)
+    elif isinstance(value, Object):
+        is_one = is_item or is_unit(key, board) or key.strip().upper() == GIVE
+        if value.value_of("unit") is not None or (is_one and _is_one_order(value, view)):
+            yield from _one_order(value, key, board, issues)
         else:
-            yield from self.of(value, key)
+            for name, part in value.items():
+                yield from _keyed(name, part, view, issues)
+    elif value is not None:
+        pieces = _BETWEEN_ORDERS.split(_IN_PARENTHESES.sub(_without_signs, str(value)))
+        if isinstance(value, CutText) and pieces[-1].strip():
+            note(issues, "order syntax", pieces.pop(), "cut off")
+        yield from (_complete(key, piece, board) for piece in pieces if piece.strip())
 
-    def _one_order(self, parts: Object, key: str) -> Iterator[str]:
-        """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
-        unit = key if is_unit(key, self.board) else " ".join(texts_of(parts.value_of("unit")))
-        texts = list(texts_of(parts))
-        orders = [text for text in texts if self._is_order(text)]
-        if any(isinstance(text, CutText) for text in texts):
-            note(self.issues, "order syntax", " ".join(texts), "cut off")
-        elif not is_unit(unit, self.board):
-            yield from orders or [self._complete(key, " ".join(texts))]
-        else:
-            place = self._place_of(unit)
-            own = [text for text in orders if self._place_of(text) == place]
-            # a support's target may be an order, too, but of another unit
-            rest = texts_of([part for name, part in parts.items() if folded(name) != "unit"])
-            others = [text for text in rest if self._place_of(text) != place or not is_unit(text, self.board)]
-            yield own[0] if own else " ".join([unit, *others])
 
-    def _complete(self, key: str, text: str) -> str:
-        """An order with its unit, or a gift with its command, if the text is only the rest."""
-        is_whole = not key.strip() or self._is_order(text) or GIVE in text.upper().split()
-        return text if is_whole else f"{key} {text}"
+def _keyed(key: str, value: Any, view: View, issues: list[ParseIssue]) -> Iterator[str]:
+    """The texts under a unit's or a power's name."""
+    name = key.strip().upper()
+    if len(key) > LONGEST_NAME:
+        note(issues, "field", key, "no unit")
+    elif name == view.power:
+        yield from _texts(value, view, issues)
+    elif name in view.powers:
+        note(issues, "order of others", key, f"orders for {name}")
+    elif name == GIVE and isinstance(value, Object) and any(_is_power(power, view) for power in value):
+        for power, points in value.items():
+            yield from _texts(points if isinstance(points, CutText) else f"{GIVE} {points} {power}", view, issues)
+    else:
+        yield from _texts(value, view, issues, key)
 
-    def _is_one_order(self, value: Object) -> bool:
-        """Whether an object is one order: no units or powers as keys, and not several objects or lists in it."""
-        inner = [part for part in value.values() if isinstance(part, list | dict)]
-        is_one = len(inner) <= 1 and all(isinstance(part, Object) and self._is_one_order(part) for part in inner)
-        return is_one and not any(self._is_power(key) or is_unit(key, self.board) for key in value)
 
-    def _is_power(self, key: str) -> bool:
-        return key.strip().upper() in self.view.powers
+def _one_order(parts: Object, key: str, board: Board, issues: list[ParseIssue]) -> Iterator[str]:
+    """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
+    unit = key if is_unit(key, board) else " ".join(texts_of(parts.value_of("unit")))
+    texts = list(texts_of(parts))
+    if any(isinstance(text, CutText) for text in texts):
+        note(issues, "order syntax", " ".join(texts), "cut off")
+    elif not is_unit(unit, board):
+        yield from [text for text in texts if _is_order(text, board)] or [_complete(key, " ".join(texts), board)]
+    else:
+        place = _place_of(unit, board)
+        own = [text for text in texts if _is_order(text, board) and _place_of(text, board) == place]
+        # a support's target may be an order, too, but of another unit
+        rest = texts_of([part for name, part in parts.items() if folded(name) != "unit"])
+        others = [text for text in rest if _place_of(text, board) != place or not is_unit(text, board)]
+        yield own[0] if own else " ".join([unit, *others])
 
-    def _is_order(self, text: str) -> bool:
-        """Whether the text can be read as an order, legal or not."""
-        return text in self.board.orders.index or read_order(text, self.board) is not None
 
-    def _place_of(self, text: str) -> str:
-        """The province of the unit that an order is for, or of a unit or a place; "" for other texts."""
-        reading = read_order(text, self.board) or read_order(f"{text} H", self.board)
-        return reading.place[:3] if reading else ""
+def _complete(key: str, text: str, board: Board) -> str:
+    """An order with its unit, or a gift with its command, if the text is only the rest."""
+    is_whole = not key.strip() or _is_order(text, board) or GIVE in text.upper().split()
+    return text if is_whole else f"{key} {text}"
+
+
+def _is_one_order(value: Object, view: View) -> bool:
+    """Whether an object is one order: no units or powers as keys, and at most one such object in it."""
+    inner = [part for part in value.values() if isinstance(part, list | dict)]
+    is_one = len(inner) <= 1 and all(isinstance(part, Object) and _is_one_order(part, view) for part in inner)
+    return is_one and not any(_is_power(key, view) or is_unit(key, view.board) for key in value)
+
+
+def _is_power(key: str, view: View) -> bool:
+    return key.strip().upper() in view.powers
+
+
+def _is_order(text: str, board: Board) -> bool:
+    """Whether the text can be read as an order, legal or not."""
+    return text in board.orders.index or read_order(text, board) is not None
+
+
+def _place_of(text: str, board: Board) -> str:
+    """The province of the unit that an order is for, or of a unit or a place; "" for other texts."""
+    reading = read_order(text, board) or read_order(f"{text} H", board)
+    return reading.place[:3] if reading else ""
 
 
 def _without_signs(match: re.Match[str]) -> str:
     """A remark without the separators of orders: "(to take it, maybe)"."""
     return _BETWEEN_ORDERS.sub(" ", match.group())
-
-
-def _innermost(parts: Object) -> Object:
-    """The object in another one that names the unit, as in a tool call; the outer one if there is none."""
-    inner = (_innermost(part) for part in parts.values() if isinstance(part, Object))
-    return next((part for part in inner if part.value_of("unit") is not None), parts)

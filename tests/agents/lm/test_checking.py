@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import agents
-from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, questions_of_a_game, views
+from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, views
 from agents.lm.player.policy import LMPolicy
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubRequest, StubServer
 from agents.lm.stub.replies import instance, stub_reply
 from agents.lm.stub.server import Response, refusal
-from welfare_env import Rules
 
 ANSWER = StubServer.respond
 
@@ -107,12 +106,6 @@ def test_another_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_names_of_a_model(asked: str, answering: str, is_same: bool) -> None:
     assert is_same_model(asked, answering) == is_same
-
-
-def test_what_a_game_asks() -> None:
-    """Seven players, three rounds, and a summary of each phase (docs/language-models.md)."""
-    assert questions_of_a_game(Rules(years=10)) == 840
-    assert questions_of_a_game(Rules(years=10, press=None)) == 210
 
 
 def test_obeys() -> None:
