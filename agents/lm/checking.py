@@ -82,9 +82,7 @@ def views() -> dict[str, View]:
 QUESTIONS = 5  # those of `views`, and the probe
 
 
-def check_model(
-    player: LMPolicy, on_question: Callable[[], None] = lambda: None
-) -> list[Finding]:
+def check_model(player: LMPolicy, on_question: Callable[[], None] = lambda: None) -> list[Finding]:
     """Ask a player's model the questions of the check, and report findings with advice.
 
     Args:

@@ -9,8 +9,7 @@ from agents.specs.profiles import (
     is_profile,
     read_profile,
 )
-from agents.specs.reading import PolicyLike, canonical, listed, make, named_files, read, usages
-from agents.specs.registry import AGENTS
+from agents.specs.reading import AGENTS, PolicyLike, canonical, listed, make, named_files, read, usages
 from agents.specs.spec import Spec
 
 __all__ = [

@@ -6,6 +6,7 @@ Blanks around pieces do not count. A piece may stand in parentheses, and must if
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from welfare_env.checks import quoted
 from welfare_env.errors import UnknownAgentError
@@ -61,6 +62,14 @@ def checked_text(spec: object) -> str:
     return spec
 
 
+def depths(text: str) -> Iterator[tuple[int, str, int]]:
+    """Each sign of a text: its place, the sign, and how many parentheses are open behind it."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        yield place, sign, depth
+
+
 def split(text: str, mark: str = ",") -> list[str]:
     """The pieces between the marks; marks in parentheses do not count. No text has no pieces.
 
@@ -68,8 +77,7 @@ def split(text: str, mark: str = ",") -> list[str]:
         SpecFault: unbalanced parentheses.
     """
     pieces, start, depth = [], 0, 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
+    for place, sign, depth in depths(text):
         if depth < 0:
             raise SpecFault(text[place:], "a parenthesis is closed that was not opened")
         if sign == mark and depth == 0:
@@ -88,12 +96,8 @@ def unwrapped(text: str) -> str:
 
 def is_wrapped(text: str) -> bool:
     """Whether one pair of parentheses encloses the whole text."""
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
-        if depth <= 0:
-            return place > 0 and place == len(text) - 1
-    return False
+    end = next((place for place, _, depth in depths(text) if depth <= 0), -1)
+    return 0 < end == len(text) - 1
 
 
 def halves(text: str, mark: str) -> tuple[str, str]:

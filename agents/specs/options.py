@@ -15,16 +15,22 @@ from welfare_env.errors import did_you_mean
 Reader = Callable[[str], Any]
 
 _MODEL = r"\w+(?:/\S+)?"  # PROVIDER/MODEL, or the name of one of the user's own
+_NUMBER = "[-+.0-9a-zA-Z]{1,40}"
 
 
 class Folder(str):
     """The folder of a checkpoint."""
 
 
-def _reader(right: str, convert: Reader = str, pattern: str = r"(?s:.+)") -> Reader:
-    """The reader of texts that match a pattern and can be converted; for others its error says what would be right."""
+def _reader(right: str, convert: Reader = str, pattern: str = r"(?s:.+)", **words: Any) -> Reader:
+    """The reader of a few words, and of texts that match a pattern and can be converted.
+
+    For others its error says what would be right.
+    """
 
     def read(text: str) -> Any:
+        if text in words:
+            return words[text]
         with suppress(ValueError):
             if re.fullmatch(pattern, text):
                 return convert(text)
@@ -44,15 +50,10 @@ def one_of(*words: str) -> Reader:
     return read
 
 
-def _but(word: str, value: Any, convert: Reader) -> Reader:
-    """A conversion that has another value for one word."""
-    return lambda text: value if text == word else convert(text)
-
-
 word = _reader("give a value")
 whole = _reader("give a whole number from 0", int, "[0-9]{1,9}")
-number = _reader("give a number", float, "[-+.0-9a-zA-Z]{1,40}")
-number_or_none = _reader("give a number", _but("none", "none", float), "[-+.0-9a-zA-Z]{1,40}")  # none: the server's own
+number = _reader("give a number", float, _NUMBER)
+number_or_none = _reader("give a number", float, _NUMBER, none="none")  # none: the server's own
 folder = _reader(
     "give the folder of a checkpoint, such as rl:runs/welfare/checkpoint", lambda text: Folder(unwrapped(text))
 )
@@ -71,7 +72,7 @@ def policy(text: str) -> Any:
 
 READERS: dict[str, Reader] = {
     **dict.fromkeys(("int", "int | None"), whole),
-    "OrNever": _reader("give a whole number, or never", _but("never", None, int), "never|[0-9]{1,9}"),
+    "OrNever": _reader("give a whole number, or never", int, "[0-9]{1,9}", never=None),
     "float": number,
     **dict.fromkeys(("bool", "bool | None"), yes_or_no),
     **dict.fromkeys(("str", "str | None"), word),

@@ -65,8 +65,7 @@ def _imported(path: str) -> type:
     module_name, _, name = path.rpartition(".")
     with errors_of_users():
         module = importlib.import_module(module_name)
-        names = dir(module)
-        found = getattr(module, name, None)
+        names, found = dir(module), getattr(module, name, None)
         is_right = inspect.isclass(found) and all(callable(getattr(found, each, None)) for each in ("reset", "act"))
     if found is None:
         raise ValueError(f"the module {module_name} has no {name}{did_you_mean(name, names)}. Give {EXAMPLE}")
@@ -111,21 +110,18 @@ def file_of(module_name: str) -> list[Path]:
 
 @contextmanager
 def errors_of_users() -> Iterator[None]:
-    """Raises any error of the user's code as a ValueError, with the place in that code."""
+    """Raises any error of the user's code as a ValueError, with the place in that code, if it ran."""
     try:
         yield
     except (Exception, SystemExit) as error:
         lines = traceback.format_exception_only(error)  # works even if str(error) fails
         text = (lines[-1] if isinstance(error, SyntaxError) else lines[0]).strip()
-        raise ValueError(f"cannot be made: {text:.500}{_place(error)}") from error
-
-
-def _place(error: BaseException) -> str:
-    """Where the user's code failed; "" if none of it ran."""
-    if isinstance(error, SyntaxError):
-        return f" ({error.filename}, line {error.lineno})"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
-    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+        places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+        places = [place for place in places if not place[0].startswith(_OURS)]
+        if isinstance(error, SyntaxError):
+            places = [(str(error.filename), error.lineno)]
+        where = " ({}, line {})".format(*places[-1]) if places else ""
+        raise ValueError(f"cannot be made: {text:.500}{where}") from error
 
 
 def import_path(policy: type) -> str | None:

@@ -14,10 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from agents.specs.grammar import checked_text, unwrapped
+from agents.specs.grammar import checked_text, depths, unwrapped
 from agents.specs.reading import PolicyLike, read
 from agents.specs.spec import Spec
-from welfare_env.checks import quoted
 from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean
 
 SEATINGS = ("rotated", "fixed", "drawn")
@@ -71,8 +70,6 @@ class Profile:
             ProfileError: the number of seats is not that of the powers, or the seating is unknown.
             UnknownPowerError: a power that the board does not have.
         """
-        if not isinstance(powers, list | tuple) or not all(isinstance(power, str) for power in powers):
-            raise ProfileError(f"powers={quoted(powers)}: give a list of names")
         if seating not in SEATINGS:
             raise ProfileError(f"seats {seating!r:.80}{did_you_mean(seating, SEATINGS)}: give {', '.join(SEATINGS)}")
         named = {seats: policy for seats, policy in self.terms if isinstance(seats, str)}
@@ -168,9 +165,8 @@ def _of_mapping(profile: Mapping[str, PolicyLike]) -> tuple[tuple[Seats, Spec], 
 
 def _split(text: str) -> Iterator[str]:
     """Splits at each + outside parentheses that stands between blanks or before another term."""
-    start, depth = 0, 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
+    start = 0
+    for place, sign, depth in depths(text):
         is_apart = text[place - 1 : place + 2] == " + "
         if sign == "+" and depth == 0 and (is_apart or _TERM.match(text[place + 1 : place + 100])):
             yield text[start:place].strip()

@@ -1,28 +1,281 @@
-"""Reads the `Spec` of a policy: of a text, a class, a factory or an instance."""
+"""Specs from texts, classes, factories and instances; all names of policies, and how the text after each is read.
+
+Your own policy is "import:mymodule.MyPolicy", with options "import:mymodule.MyPolicy,k=3". Whole numbers have at most 9
+digits, other numbers at most 40 characters, and a mix at most 100 programs; for other limits see
+`agents.specs.grammar`.
+"""
 
 from __future__ import annotations
 
 import copyreg
+import inspect
 import os
 import re
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agents.human.policy import HumanPolicy
+from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
 from agents.policy import Policy
 from agents.rl import files_of
-from agents.specs.grammar import SpecFault, checked_text, error_of, split, unwrapped
-from agents.specs.own import file_of, import_path, unnamed_spec
-from agents.specs.registry import AGENTS, read_part
+from agents.scripted.deterrents.deterrent import DETERRENTS, DeterrentPolicy
+from agents.scripted.deterrents.posse import PossePolicy
+from agents.scripted.deterrents.punish import PunishPolicy
+from agents.scripted.dove import DovePolicy
+from agents.scripted.dumbbot import DumbBotPolicy
+from agents.scripted.exploiter import ExploiterPolicy
+from agents.scripted.hold import FortressPolicy, HoldPolicy
+from agents.scripted.mixture import MixturePolicy
+from agents.scripted.noisy import NoisyPolicy
+from agents.scripted.pact import PactPolicy
+from agents.scripted.planner.campaign import CampaignPolicy
+from agents.scripted.planner.planner import PlannerPolicy
+from agents.scripted.prosocial import ProsocialPolicy
+from agents.scripted.punisher import PunisherPolicy
+from agents.scripted.random import RandomPolicy
+from agents.scripted.tit_for_tat import TitForTatPolicy
+from agents.specs.grammar import DEEPEST, SpecFault, checked_text, error_of, halves, is_wrapped, split, unwrapped
+from agents.specs.options import LM_OPTIONS, READERS, Folder, Reader, folder, model, policy
+from agents.specs.own import IMPORT_PATH, file_of, import_path, imported_spec, unnamed_spec
 from agents.specs.spec import Spec
-from welfare_env.errors import UnknownAgentError
+from welfare_env.errors import UnknownAgentError, did_you_mean
+from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 PolicyLike = str | Spec | Policy | type[Policy] | Callable[[], Policy]
 """A spec's text, a spec, an instance (copied for each seat and game), a class, or a function that makes one."""
+
+WRITERS = ("program", "mix", "best-reply")
+"""Policies that write programs of modal_env; a mix of policies of Diplomacy does not."""
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """Policies with ``key=value`` options, by default the constructor's parameters (`agents.specs.options.READERS`).
+
+    Attributes:
+        constructor: called with the options by name; raises ValueError for values that it refuses.
+        first: key, usage and reader of what comes before the options, without a key; None if nothing does.
+        options: key -> reader, in place of the constructor's parameters; the constructor takes `models`, too.
+    """
+
+    constructor: Callable[..., Policy]
+    first: tuple[str, str, Reader] | None = None
+    options: Mapping[str, Reader] | None = None
+
+    @cached_property
+    def readers(self) -> Mapping[str, Reader]:
+        """Key -> reader of its value."""
+        if self.options is not None:
+            return self.options
+        first = self.first[0] if self.first else ""
+        found = {each.name: READERS.get(each.annotation) for each in self._parameters}
+        return {name: reader for name, reader in found.items() if reader is not None and name != first}
+
+    @cached_property
+    def required(self) -> list[str]:
+        """The keys that must be given."""
+        needed = {each.name for each in self._parameters if each.default is each.empty}
+        return [key for key in self.readers if key in needed]
+
+    @property
+    def _parameters(self) -> Collection[inspect.Parameter]:
+        return inspect.signature(self.constructor).parameters.values()
+
+    @property
+    def usage(self) -> str:
+        """The text required after the name."""
+        words = [self.first[1]] if self.first else []
+        words += [f"{key}={'SPEC' if self.readers[key] is policy else '1'}" for key in self.required]
+        return f":{','.join(words)}" if words else ""
+
+    def read(self, name: str, rest: str, names: Collection[str], depth: int) -> Spec:
+        """The spec of `name` with the options in `rest`."""
+        pieces, given, words = split(rest), dict[str, Any](), list[str]()
+        if self.first:
+            piece = pieces.pop(0) if pieces else ""
+            given[self.first[0]] = _value(self.first[2], piece, piece)
+            words.append(_written(given[self.first[0]]))
+        given |= self._options(pieces, depth)
+        if missing := [key for key in self.required if key not in given]:
+            raise SpecFault(rest, f"{' and '.join(missing)} missing; it {self._takes}")
+        words += [f"{key}={_written(given[key])}" for key in self.readers if key in given]
+        return Spec(f"{name}:{','.join(words)}" if words else name, lambda models: self._make(given, models), given)
+
+    @property
+    def _takes(self) -> str:
+        inner = next((key for key, reader in self.readers.items() if reader is policy), None)
+        wrap = f"; a spec with options of its own stands in parentheses: {inner}=(dove:share=1)" if inner else ""
+        return f"takes {', '.join(self.readers) or 'no options'}{wrap}"
+
+    def _options(self, pieces: Collection[str], depth: int) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for piece in pieces:
+            key, value = halves(piece, "=")
+            if key not in self.readers or "=" not in piece:
+                near = did_you_mean(key, self.readers)
+                raise SpecFault(piece, f"no option{near}; give key=value; it {self._takes}")
+            if key in given:
+                raise SpecFault(piece, f"the option is given twice; it {self._takes}")
+            if self.readers[key] is not policy:
+                given[key] = _value(self.readers[key], value, piece)
+                continue
+            given[key] = part = read_part(value, (), depth + 1)
+            if part.name in WRITERS and not part.parts and self.constructor is not BestReplyPolicy:
+                told = "it writes programs of modal_env, not orders: programs play in `welfare-env modal`"
+                raise SpecFault(part.text, told)
+        return given
+
+    def _make(self, given: Mapping[str, Any], models: SharedModels | None) -> Policy:
+        made = {key: value.make(models) if isinstance(value, Spec) else value for key, value in given.items()}
+        return self.constructor(**made) if self.options is None else self.constructor(models=models, **made)
+
+
+def _value(reader: Reader, text: str, piece: str) -> Any:
+    try:
+        return reader(text)
+    except ValueError as error:
+        raise SpecFault(piece, str(error)) from error
+
+
+def _written(value: Any) -> str:
+    """The text of a value in a canonical spec."""
+    if isinstance(value, Spec):
+        return f"({value.text})" if ":" in value.text else value.text
+    if isinstance(value, Folder):
+        return f"({value})" if "," in value or is_wrapped(value) else str(value)
+    if value is None or isinstance(value, bool):
+        return {None: "never", True: "yes", False: "no"}[value]
+    return str(value) if isinstance(value, str) else repr(value)
+
+
+def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
+    """A language model, "lm:openai/gpt-6-luna,temperature=0.7"; its module is imported only here."""
+    from agents.lm.player.policy import make_player
+
+    return make_player(name, models, **options)
+
+
+def _make_learned(path: str, greedy: bool | None = None) -> Policy:
+    """A learned player; its module is imported only here, since torch is an extra.
+
+    Raises:
+        ValueError: not a checkpoint, or torch is not installed.
+    """
+    try:
+        from agents.rl.exported import player_of
+    except ImportError as error:
+        raise ValueError(f"{error}: a learned player needs {install_extra('rl')}") from error
+    return player_of(path, greedy)
+
+
+class Unkeyed(NamedTuple):
+    """Policies with other texts after their names: `usage`, and `read` as `Keyed.read`."""
+
+    usage: str
+    read: Callable[[str, str, Collection[str], int], Spec]
+
+
+def _program(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
+    """A player of `modal_env`: "program:FairBot", "program:[]X(me)"; parsed when the player is made."""
+    if not rest:
+        raise SpecFault(rest, "give a program: a name such as FairBot, or a formula such as []X(me)")
+    return Spec(f"{name}:{rest}", lambda models: MixPolicy([(rest, 1)]))
+
+
+def _mix(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
+    """A mixed strategy.
+
+    Programs of `modal_env`, drawn in every round: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"; or policies of
+    Diplomacy, drawn once per game: "mix:dove=1/3,(rl:PATH,greedy=yes)=2/3", in parentheses if they have options.
+    """
+    shares = [_share(piece) for piece in split(rest) or [""]]
+    if not all(_is_player(text, names) for text, _ in shares):
+        text = ",".join(f"{program}={share}" for program, share in shares)
+        return Spec(f"{name}:{text}", lambda models: MixPolicy(shares))
+    parts = [(read_part(text, names, depth + 1), share) for text, share in shares]
+    return Spec(
+        f"{name}:{','.join(f'{_written(part)}={share}' for part, share in parts)}",
+        lambda models: MixturePolicy([(part.make(models), share) for part, share in parts]),
+        parts=tuple((part, float(share)) for part, share in parts),
+    )
+
+
+def _share(piece: str) -> tuple[str, Fraction]:
+    part, _, share = piece.rpartition("=")
+    try:
+        return part.strip(), read_share(share.strip())
+    except ValueError as error:
+        raise SpecFault(piece, f"give PROGRAM=SHARE: {error}") from None
+
+
+def _is_player(text: str, names: Collection[str]) -> bool:
+    """Whether a part of a mix is a policy of Diplomacy; otherwise it is a program of modal_env."""
+    name = text.lstrip("(").partition(":")[0].strip(" )")
+    return name in names or (name in AGENTS and name not in WRITERS)
+
+
+def read_part(text: str, names: Collection[str] = (), depth: int = 0) -> Spec:
+    """The spec of a text within a spec.
+
+    Args:
+        names: names of players that are not policies, which the text may be, or mix.
+        depth: how many specs enclose it.
+
+    Raises:
+        SpecFault: as `agents.specs.read`.
+    """
+    if depth == DEEPEST:
+        raise SpecFault(text, f"more than {DEEPEST} levels of nested specs: nest fewer")
+    text = unwrapped(text)
+    name, rest = halves(text, ":")
+    if name in AGENTS:
+        return AGENTS[name].read(name, rest, names, depth)
+    if text in names:
+        return Spec(text, lambda models: _no_policy(text))
+    known = sorted({*AGENTS, *names})
+    near = did_you_mean(name, known)
+    if re.fullmatch(IMPORT_PATH, text.partition(",")[0]):
+        near = f" (did you mean 'import:{text:.80}'?)"
+    raise SpecFault(name, f"unknown agent{near}; known are {', '.join(known)}. Your own: import:mymodule.MyPolicy")
+
+
+def _no_policy(name: str) -> Policy:
+    raise SpecFault(name, "it is not a policy by itself")
+
+
+AGENTS: dict[str, Keyed | Unkeyed] = {
+    "random": Keyed(RandomPolicy),
+    "hold": Keyed(HoldPolicy),
+    "prosocial": Keyed(ProsocialPolicy),
+    "dumbbot": Keyed(DumbBotPolicy),
+    "punisher": Keyed(PunisherPolicy),
+    "dove": Keyed(DovePolicy),
+    "exploiter": Keyed(ExploiterPolicy),
+    "deterrent": Keyed(DeterrentPolicy),
+    **{name: Keyed(made) for name, made in DETERRENTS.items()},
+    "noisy": Keyed(NoisyPolicy),
+    "fortress": Keyed(FortressPolicy),
+    "tit-for-tat": Keyed(TitForTatPolicy),
+    "pact": Keyed(PactPolicy),
+    "posse": Keyed(PossePolicy),
+    "punish": Keyed(PunishPolicy),
+    "human": Keyed(HumanPolicy),
+    "lm": Keyed(_make_player, ("name", "PROVIDER/MODEL", model), LM_OPTIONS),
+    "rl": Keyed(_make_learned, ("path", "PATH", folder)),
+    "import": Unkeyed(":MODULE.CLASS,KEY=VALUE,...", lambda name, rest, *_: imported_spec(name, split(rest))),
+    "program": Unkeyed(":PROGRAM", _program),
+    "mix": Unkeyed(":PROGRAM=SHARE,...", _mix),
+    "plan": Keyed(PlannerPolicy),
+    "campaign": Keyed(CampaignPolicy),
+    "best-reply": Keyed(BestReplyPolicy),
+}
 
 
 def read(policy: PolicyLike, names: Collection[str] = ()) -> Spec:
@@ -57,7 +310,7 @@ def make(spec: PolicyLike, models: SharedModels | None = None) -> Policy:
     """A new policy; `reset` it before it plays.
 
     Args:
-        spec: a text (see `agents.specs.registry`), or a class, a factory or an instance, which is copied.
+        spec: a text (see `agents.specs.reading`), or a class, a factory or an instance, which is copied.
         models: the source of language models, with their budget and cache; None for a default source without either.
 
     Raises:

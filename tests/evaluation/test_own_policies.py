@@ -34,7 +34,12 @@ def own(tmp_path, monkeypatch):
 def test_every_spec_is_read_once(monkeypatch):
     texts = []
     real = reading.read_part
-    monkeypatch.setattr(reading, "read_part", lambda text, names: texts.append(text) or real(text, names))
+
+    def counted(text, names=(), depth=0):
+        texts.extend([text] if depth == 0 else [])
+        return real(text, names, depth)
+
+    monkeypatch.setattr(reading, "read_part", counted)
     evaluation.exploitability("hold", games=5, coalitions="all-singles", **BOARD)
     assert sorted(texts) == ["exploiter:nice=(hold),attack=dumbbot", "hold"]
     texts.clear()

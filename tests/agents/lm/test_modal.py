@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import modal_env
-from agents.lm.player.programs import COSTS, program_prompt, program_schema, read_program
+from agents.lm.player.programs import program_prompt, program_schema, read_program
 from modal_env import FairBot
 from modal_env.envs.action_modes import find
-from modal_env.games import game
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
 PROGRAMS: dict[str, list[Any]] = {"formula": ["[]X(me)", "[]X(PrudentBot)"], "library": [2, 3]}
@@ -47,30 +46,6 @@ def test_a_prompt_begins_as_the_one_before() -> None:
         earlier = [block.text for block in before.user[:-1]]
         assert [block.text for block in after.user[: len(earlier)]] == earlier
         assert len(after.user) == len(before.user) + 1
-
-
-def test_more_than_two_players_see_all_programs() -> None:
-    text = program_prompt("player_0", info_of("formula", players=4)).text
-    assert text.count(" wrote ") == 4
-    assert "4 players are paired at random" in text
-
-
-@pytest.mark.parametrize("cost", game.COSTS)
-def test_every_cost_is_explained(cost: str) -> None:
-    assert COSTS[cost] in program_prompt("player_0", info_of("formula", cost=cost)).text
-    assert set(COSTS) == set(game.COSTS)
-
-
-def test_a_long_formula_is_shown_in_part() -> None:
-    env = modal_env.make(actions="formula", rounds=2)
-    env.reset(seed=0)
-    env.step("true & " * 100 + "true")
-    env.step("true")
-    line = next(
-        line for line in program_prompt("player_1", env.infos["player_1"]).text.split("\n") if "true & true" in line
-    )
-    shown = ("true & " * 100)[:300]
-    assert line == f"- player_0 wrote {shown} ... (704 characters), cooperated against player_1, was paid 2"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import openai
 import pytest
 
 import agents
-from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, PASSING_KINDS, AccessError, ConfigError, ModelError, PromptError
+from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, ModelError, PromptError
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Reply, Request, limits, make_model
 from agents.lm.models.budget import Budget
 from agents.lm.models.openai import GRAMMARS
@@ -88,14 +88,6 @@ def test_a_grammar_in_place_of_the_schema(kind: str, connect: Connect, question:
     body = stub.requests[0].body
     assert "response_format" not in body
     assert GRAMMARS[kind](gbnf(question.schema or {})).items() <= body.items()
-
-
-def test_grammars_that_cannot_be(connect: Connect, question: Request) -> None:
-    for settings in ({"grammar": "ebnf", "base_url": "http://x/v1"}, {"grammar": "vllm"}):
-        with pytest.raises(ConfigError, match="grammar"):
-            OpenAIModel("any", **settings)
-    with pytest.raises(ConfigError, match="grammar"):
-        connect("openai", grammar="vllm").complete(replace(question, schema={"type": "integer"}))
 
 
 def test_a_longer_prompt_begins_with_the_pieces_of_a_shorter_one() -> None:
@@ -269,18 +261,6 @@ def test_a_fault(fault: str, provider: str, connect: Connect, question: Request,
         assert (reply.attempts, reply.faults) == (2, (kind,))
 
 
-def test_every_kind_is_known() -> None:
-    assert {kind for kind, _ in FAULTS.values()} | {"unreachable"} == set(FAULT_KINDS)
-
-
-@pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'{"choices": []}', b'{"content": 5, "output": [5]}'])
-def test_answers_that_are_none(
-    body: bytes, provider: str, connect: Connect, question: Request, stub: InProcess
-) -> None:
-    stub.cases.append(says(200, body))
-    assert connect(provider).complete(question).faults in (("malformed",), ("empty",))
-
-
 SAID = [
     (402, "Insufficient credits", None, "quota"),
     (400, "Your credit balance is too low", None, "quota"),
@@ -330,17 +310,6 @@ def test_a_server_that_never_answers_ends_the_run(connect: Connect, question: Re
         is_last = number == FIRST_QUESTIONS - 1
         with pytest.raises(AccessError if is_last else ModelError):
             model.complete(replace(question, sample=number))
-
-
-def test_pauses_double_up_to_a_minute(connect: Connect, question: Request, clock: Clock) -> None:
-    slept = []
-    for _ in range(2):
-        begun = len(clock.slept)
-        with pytest.raises(ModelError):
-            connect("openai", "fail-500", retries=9).complete(question)
-        slept.append(clock.slept[begun:])
-    assert 0.5 * 303 <= sum(slept[0]) <= 303  # 1 + 2 + ... + 32 + 4 * 60
-    assert slept[0] == pytest.approx(slept[1])
 
 
 def test_a_429_pauses_all_calls(connect: Connect, question: Request, stub: InProcess, clock: Clock) -> None:

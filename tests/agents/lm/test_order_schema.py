@@ -217,12 +217,6 @@ def as_regex(grammar: str) -> str:
     return converted(rules["root"])
 
 
-def test_one_order_for_each_unit() -> None:
-    (only,) = sets(VIEWS["opening"])
-    assert list(only) == list(VIEWS["opening"].legal_orders)
-    assert list(only.values()) == [list(orders) for orders in VIEWS["opening"].legal_orders.values()]
-
-
 @pytest.mark.parametrize(("name", "most"), [("few builds", 1), ("two of three builds", 2), ("two of four builds", 2)])
 def test_no_more_builds_than_are_allowed_and_none_beside_disbands(name: str, most: int) -> None:
     view = VIEWS[name]
@@ -231,19 +225,6 @@ def test_no_more_builds_than_are_allowed_and_none_beside_disbands(name: str, mos
     drawn = [orders_of(instance(schema, rng)) for _ in range(200)]
     assert max(sum(each.endswith(" B") for each in orders) for orders in drawn) == most
     assert not any({each[-1] for each in orders} >= {"B", "D"} for orders in drawn)
-
-
-def test_builds_with_disbands_where_the_rules_allow_both() -> None:
-    both = sets(VIEWS["both"])
-    assert len(both) == 3
-    assert all({"A SPA"} < set(each) and len(each) == 3 for each in both)
-
-
-def test_every_set_of_disbands_that_may_be() -> None:
-    view = VIEWS["must disband"]
-    assert view.must_disband == 2
-    assert len(sets(view)) == 6
-    assert all(len(each) == 2 for each in sets(view))
 
 
 @pytest.mark.parametrize("name", ["two of three builds", "two of four builds", "must disband"])
@@ -297,18 +278,3 @@ def test_all_of_them_for_servers_without_a_limit() -> None:
     assert len(schema["properties"]["orders"]["anyOf"]) == 165  # three of eleven
     drawn = instance(schema, np.random.default_rng(0))
     assert parse(json.dumps(drawn), view).issues == []
-
-
-@pytest.mark.parametrize(
-    "text", ['"a\\u00e9 \\n"', '"é\U0001f600"', '""', '"\\ud7ff\\ue000"', '"\\ud800"', '"a"b"', "a"]
-)
-def test_texts_of_a_grammar(text: str) -> None:
-    is_text = "ud800" not in text and 'a"b' not in text and text[0] == '"'
-    assert bool(re.fullmatch(as_regex(gbnf(TEXT)), text)) == is_text
-
-
-def test_other_schemas_have_no_grammar() -> None:
-    wrong: list[dict[str, Any]] = [{}, {"type": "integer"}, {"type": "object", "properties": {"a": {}}, "required": []}]
-    for schema in wrong:
-        with pytest.raises(ValueError, match=re.escape(json.dumps(schema))):
-            gbnf(schema)

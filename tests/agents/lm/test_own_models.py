@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-import agents
 import evaluation
-from agents.asking import Question
 from agents.lm import LMPolicy
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
-from agents.lm.models import NO_USAGE, Block, Reply, Request, ScriptedModel, Usage
+from agents.lm.models import Block, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.prices import Price
@@ -22,7 +20,7 @@ from agents.lm.own_models import AdaptedModel, as_model
 from agents.lm.stub.replies import stub_reply
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.store import specification_key
-from welfare_env import Rules, UnknownAgentError, load_board
+from welfare_env import Rules, load_board
 
 POWERS = load_board("standard").powers
 RULES = Rules(years=1, message_rounds=1)
@@ -74,16 +72,6 @@ def test_a_game(kind: type[Mine], simultaneous: bool) -> None:
     assert entry["output_tokens"] > 0
 
 
-@pytest.mark.parametrize("name", ["herd/small", "herd"])  # no other test has a provider of this name
-def test_as_a_summariser(name: str) -> None:
-    spec = f"lm:scripted/stub,summariser={name}"
-    assert agents.make(spec, SharedModels(own={name: Mine()})).summariser.name == "mine-1"
-    assert agents.make(f"lm:{name}", SharedModels(own={name: Mine()})).model.name == "mine-1"
-    assert agents.canonical(spec) == spec
-    with pytest.raises(UnknownAgentError, match="model 'herd"):
-        agents.make(spec)
-
-
 @pytest.mark.parametrize("name", ["openai/x", "scripted", "", "a b", "mine,x", 5])
 def test_names_that_cannot_be_used(name: Any) -> None:
     with pytest.raises(ConfigError, match="give a name of letters"):
@@ -94,11 +82,6 @@ def test_names_that_cannot_be_used(name: Any) -> None:
 def test_what_is_no_model(model: Any) -> None:
     with pytest.raises(ConfigError, match=r"give an object with a `name`.*`complete"):
         evaluation.self_play("lm:mine", games=1, models={"mine": model})
-
-
-def test_a_name_that_nobody_has_given() -> None:
-    with pytest.raises(UnknownAgentError, match=r"model 'mine': .* in Python your own, too: models="):
-        evaluation.self_play("lm:mine", games=1, rules=RULES)
 
 
 class TestIdentity:
@@ -115,19 +98,6 @@ class TestIdentity:
             SharedModels(cache, own={"mine": model}).get("mine").complete(QUESTION)
         assert (first.asked, again.asked, other.asked) == (1, 0, 1)
 
-    def test_a_stored_game_is_not_played_again(self, tmp_path: Path) -> None:
-        with evaluation.GameStore(tmp_path / "games.sqlite") as store:
-            asked = []
-            for settings in ({}, {}, {"temperature": 2}):
-                model = Mine(**settings)
-                evaluation.self_play("lm:mine", games=1, rules=RULES, models={"mine": model}, store=store)
-                asked.append(model.asked > 0)
-        assert asked == [True, False, True]
-
-    def test_settings_must_be_json(self) -> None:
-        with pytest.raises(ConfigError, match="not a mapping of plain JSON"):
-            AdaptedModel(Mine(f=print))
-
 
 class TestMoney:
     def test_a_text_counts_by_its_bytes(self) -> None:
@@ -141,18 +111,6 @@ class TestMoney:
         assert (usage.output_tokens, usage.input_tokens) == (5, 105)
         assert usage.dollars == pytest.approx((105 + 2 * 5) / 1e6)
         assert AdaptedModel(Plain()).complete(QUESTION).usage.dollars is None
-
-    def test_its_own_usage_counts(self) -> None:
-        class Counted(Mine):
-            price = Price(1.0, 2.0, cached=0.5)
-
-            async def complete(self, request: Request) -> Reply:  # type: ignore[override]
-                return Reply("x", Usage(10, 4, 3, None, 2))
-
-        budget = Budget(max_dollars=1)
-        reply = AdaptedModel(Counted(), budget).complete(QUESTION)
-        assert reply.usage == Usage(10, 4, 3, pytest.approx((6 + 2 + 6) / 1e6), 2)
-        assert budget.spent.tokens == 13
 
     def test_a_budget_ends_the_run(self) -> None:
         models = SharedModels(budget=Budget(max_tokens=20_000), own={"mine": Mine()})
@@ -252,14 +210,6 @@ class TestManyGames:
         assert threads == {threading.main_thread()}
         assert threading.active_count() == before
 
-    def test_in_a_notebook(self) -> None:
-        """Where an event loop runs already."""
-
-        async def cell() -> int:
-            return evaluation.self_play("lm:mine", games=2, workers=2, rules=RULES, models={"mine": Mine()}).usage.calls
-
-        assert asyncio.run(cell()) > 0
-
     def test_a_policy_of_the_users_that_asks_without_await(self) -> None:
         """It waits within a game of language models: in an event loop below."""
         own = SharedModels(own={"mine": Mine()})
@@ -275,19 +225,3 @@ class TestManyGames:
         seats: dict[str, Any] = dict.fromkeys(POWERS, "lm:mine") | {"FRANCE": Wrapper}
         record = evaluation.self_play(seats, games=1, rules=RULES, simultaneous=True, models=own).records[0]
         assert "FRANCE" not in record["welfare_env"]["language_models"]
-
-
-def test_others_may_answer_the_questions() -> None:
-    """A turn is a generator: a library with models of its own sends the replies itself."""
-    policy = LMPolicy(ScriptedModel([]))
-    policy.reset("FRANCE", 0)
-    import welfare_env
-
-    game = welfare_env.Game(rules=RULES)
-    turn = policy.asking(None, {"view": game.view("FRANCE", "messages", 1)})
-    question = next(turn)
-    assert isinstance(question, Question)
-    assert "FRANCE" in question.request.prompt
-    with pytest.raises(StopIteration) as end:
-        turn.send(Reply('{"orders": ["A PAR - BUR"], "messages": {"ITALY": "Peace?"}}', NO_USAGE))
-    assert end.value.value == {"orders": ["A PAR - BUR"], "messages": {"ITALY": "Peace?"}}

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from agents.lm.prompts import Contents
 from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
-from agents.lm.reading.messages import MAX_MESSAGES
 from agents.lm.reading.objects import MAX_REPLY, find_objects
-from agents.lm.reading.orders import MAX_ORDERS
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from welfare_env import Game, Rules, View
-from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, check_message
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, check_message
 
 REPLY: dict[str, Any] = {
     "reasoning": "Germany wants peace.",
@@ -131,20 +129,6 @@ def test_a_reply_of_a_megabyte_is_read_in_bounded_time() -> None:
     assert wrong == []
 
 
-def test_deep_nesting_is_no_danger() -> None:
-    for text in ("[" * 100_000, '{"orders":' * 900 + "1" + "}" * 900, '{"orders":' + "[" * 900 + "]" * 900 + "}"):
-        assert parse(text, OPENING).orders == []
-
-
-def test_numbers_of_texts_are_bounded() -> None:
-    many = parse(json.dumps({"orders": ["A PAR H"] * 2000}), OPENING)
-    assert kinds(many) == ["second order"] * (MAX_ORDERS - 1) + ["too many"]
-    many = parse(json.dumps({"messages": [{"ITALY": "x"}] * 2000}), OPENING)
-    assert many.messages == [("ITALY", "\n".join("x" * MAX_MESSAGES))]
-    assert kinds(many) == ["too many messages"]
-    assert kinds(parse(json.dumps(REPLY) + " " * MAX_REPLY, OPENING)) == ["too long"]
-
-
 # The schema.
 
 
@@ -153,16 +137,3 @@ def test_a_schema_has_the_keys_of_the_prompt_in_their_sequence(ablation: Ablatio
     expected = ["messages", "orders"] if ablation & Ablation.ORDERS_LAST else ["orders", "messages"]
     reasoning = [] if ablation & Ablation.NO_REASONING else ["reasoning"]
     assert list(reply_schema(WINTER, Contents(ablation=ablation))["properties"]) == reasoning + expected
-
-
-def test_the_schema_fits_the_player() -> None:
-    assert reply_schema(OPENING, most=0) == reply_schema(WINTER, most=0)  # lists no orders
-    assert list(reply_schema(Game(rules=Rules(press=None)).view("FRANCE"))["properties"]) == ["reasoning", "orders"]
-    mediator = Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1)
-    assert list(reply_schema(mediator)["properties"]) == ["reasoning", "messages"]
-    assert list(reply_schema(mediator)["properties"]["messages"]["properties"]) == list(mediator.recipients)
-
-
-def test_the_schema_of_a_game_of_words_has_them() -> None:
-    said = reply_schema(WORDS)["properties"]["messages"]["properties"]
-    assert said == {name: {"type": "string", "enum": ["", *TOKENS]} for name in WORDS.recipients}

@@ -68,12 +68,6 @@ class TestTurns:
         assert asked(policy, game) == {"orders": ["A PAR - BUR"], "messages": {}}
         assert len(model.requests) == 3
 
-    def test_asked_twice_answers_the_same(self):
-        policy, model = player([reply(["A PAR H"])])
-        game = welfare_env.Game(rules=RULES)
-        assert asked(policy, game, "messages", 1) == asked(policy, game, "messages", 1)
-        assert len(model.requests) == 1
-
     def test_without_messages_one_call_a_phase(self):
         policy, model = player([reply(["A PAR - BUR"]), reply(["A BUR H"])])
         game = welfare_env.Game(rules=welfare_env.Rules(years=1, press=None))
@@ -91,14 +85,6 @@ class TestTurns:
         )
         assert asked(policy, game) == {"orders": [], "messages": {}}
         assert model.requests == []
-
-    def test_gifts_are_a_question_where_there_are_any(self):
-        rules = welfare_env.Rules(years=2, press=None, transfers=True)
-        for points, orders in ((0, []), (2, ["GIVE ITALY"])):
-            policy, model = player([reply(["GIVE ITALY"])])
-            game = welfare_env.Game.from_position("W1901A", {}, {}, welfare={"FRANCE": points}, rules=rules)
-            assert asked(policy, game) == orders
-            assert len(model.requests) == bool(points)
 
     def test_a_whole_game_has_one_call_a_round(self):
         """Three rounds in each of three phases, and a note on each phase but the last."""
@@ -130,12 +116,6 @@ class TestTurns:
         assert all(policy.ledger.failed == 0 for policy in policies.values())
         assert sum(policy.ledger.losses["word"] for policy in policies.values()) == 0
 
-    def test_in_a_game_of_words_anything_else_is_a_loss_and_not_sent(self):
-        policy, _ = player([reply(messages={"ITALY": "Peace?", "GERMANY": "Propose peace.", "GLOBAL": ""})])
-        game = welfare_env.Game(rules=welfare_env.Rules(press="tokens"))
-        assert asked(policy, game, "messages", 1)["messages"] == {"GERMANY": "propose peace"}
-        assert policy.ledger.losses == {"word": 1}
-
 
 class TestNotes:
     NOTE = "<think>Hm.</think>\nWe talked."
@@ -158,11 +138,6 @@ class TestNotes:
         assert [request.schema is None for request in model.requests] == [False, True, False, True, False]
         assert "We talked." in model.requests[-1].prompt
         assert "S1901M, your summary" in model.requests[-1].prompt
-
-    def test_who_takes_notes_knows_what_the_game_is_about(self):
-        model = self.talked()[1]
-        assert "It is Welfare Diplomacy" in model.requests[1].prompt
-        assert "So there is a trade-off" in model.requests[1].prompt
 
     def test_without_a_summariser_the_messages_are_told(self):
         policy, model = self.talked(summariser="none")
@@ -194,11 +169,6 @@ class TestNotes:
         asked(policy, game, "messages", 1)
         return policy, model
 
-    @pytest.mark.parametrize("most", [400, 9000])
-    def test_a_note_may_be_as_long_as_any_reply_since_thinking_counts(self, most):
-        _, model = self.noted("We talked.", max_tokens=most)
-        assert [request.max_tokens for request in model.requests] == [most, most]
-
     @pytest.mark.parametrize("note", ["", " \n", "<think>Well</think>", Reply("<think>Well, Italy", finish="length")])
     def test_a_note_without_a_text_is_counted_and_the_messages_are_told(self, note):
         policy, model = self.noted(note)
@@ -206,14 +176,6 @@ class TestNotes:
         assert policy.to_dict()["losses"] == {"empty note": 1}
         assert policy.ledger.summaries == {}
         assert "Peace?" in model.requests[-1].prompt
-
-    def test_nothing_is_noted_where_the_prompt_would_not_tell(self):
-        policy, model = player(ablation=Ablation.NO_SUMMARIES)
-        game = welfare_env.Game(rules=welfare_env.Rules(years=2))
-        game.send("FRANCE", "ITALY", "Peace?")
-        game.advance()
-        asked(policy, game, "messages", 1)
-        assert len(model.requests) == 1
 
 
 class TestFailures:
@@ -228,13 +190,6 @@ class TestFailures:
         assert (ledger.calls, ledger.failed, ledger.attempts, ledger.usage.tokens) == (3, 2, 7, 12)
         assert ledger.faults == {"timeout": 4, "server": 2}
         assert [turn.get("fault") for turn in ledger.turns] == [None, "empty", "empty"]
-
-    def test_orders_of_another_phase_do_not_stand(self):
-        policy, _ = player([reply(["A PAR H"]), ModelError("bad request", "down")])
-        game = welfare_env.Game(rules=welfare_env.Rules(years=1, press=None))
-        assert asked(policy, game) == ["A PAR H"]
-        game.advance()
-        assert asked(policy, game) == []
 
     @pytest.mark.parametrize("error", [BudgetError("used up"), ConfigError("no key")])
     def test_what_would_fail_again_is_raised(self, error):
@@ -291,27 +246,10 @@ class TestRequests:
         sent = model.requests[0].schema
         assert (sent and "enum" in json.dumps(sent)) == enums
 
-    @pytest.mark.parametrize(
-        ("power", "variant", "flavour"),
-        [("FRANCE", "welfare", "wd"), ("FRANCE", "standard", "sd"), ("MEDIATOR", "welfare", "mediator")],
-    )
-    def test_flavour_fits_the_player(self, power, variant, flavour):
-        view = welfare_env.Game(rules=welfare_env.Rules(variant=variant, mediator=True)).view(power)
-        assert Style().flavour_of(view) == Flavour(flavour)
-
     def test_a_flavour_that_does_not_fit_is_told(self):
         policy, _ = player(flavour=Flavour.MEDIATOR)
         with pytest.raises(PromptError, match="mediator"):
             asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
-
-    @pytest.mark.parametrize("wrong", [{"schema": "xml"}, {"temperature": 3.0}, {"max_tokens": 0}, {"top_p": 0.0}])
-    def test_a_style_that_makes_no_sense(self, wrong):
-        with pytest.raises(ConfigError):
-            Style(**wrong)
-
-    def test_seeds(self):
-        with pytest.raises(ValueError, match="seed=-1"):
-            player(seed=-1)
 
 
 def test_who_answered_and_what_was_of_the_schema():
@@ -331,18 +269,6 @@ def test_who_answered_and_what_was_of_the_schema():
     assert (ledger.with_schema, ledger.obeyed) == (3, 1)
 
 
-def test_the_record_of_a_player():
-    usage = Usage(100, 40, 10, 0.25)
-    policy, _ = player([Reply(reply(["A PAR H"]), usage, attempts=2, faults=("rate limit",))])
-    asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
-    told = json.loads(json.dumps(policy.to_dict(), allow_nan=False))
-    assert told["model"] == told["summariser"] == "scripted/script"
-    assert (told["input_tokens"], told["cached_tokens"], told["output_tokens"], told["dollars"]) == (100, 40, 10, 0.25)
-    assert (told["calls"], told["attempts"], told["faults"]) == (1, 2, {"rate limit": 1})
-    (turn,) = told["turns"]
-    assert turn == {"phase": "S1901M", "round": 1, "finish": "stop", "reasoning": "I think.", "losses": []}
-
-
 class TestExploiter:
     def seated(self, **options):
         """A power with an exploiter whose nice half is a language model; nobody else does anything."""
@@ -360,11 +286,6 @@ class TestExploiter:
         policies["FRANCE"] = ExploiterPolicy(nice, agents.make("dumbbot"), years=1, last_years=1)
         game = play(policies, welfare_env.Rules(years=3), parallel=parallel)
         assert game.units["FRANCE"] == ()
-
-    def test_is_nice_then_attacks(self):
-        policies, nice = self.seated(years=1, last_years=0)
-        play(policies, welfare_env.Rules(years=3))
-        assert {turn["phase"] for turn in nice.ledger.turns} == {"S1901M", "F1901M", "W1903A"}
 
     def test_language_models_of_a_policy(self):
         policies, nice = self.seated()
@@ -410,9 +331,3 @@ class TestPrograms:
         assert [played.programs[0] for played in history] == [modal_env.DefectBot] * 2
         assert policy.ledger.parsed == 0
         assert policy.ledger.failed + sum(policy.ledger.losses.values()) >= 2
-
-    def test_a_program_that_is_too_long_is_lost(self):
-        long = json.dumps({"reasoning": "", "program": " & ".join(["[]X(me)"] * 20)})
-        policy, _, history = self.played(lambda request: long, budget=100, strict=True)
-        assert [played.programs[0] for played in history] == [modal_env.DefectBot] * 2
-        assert policy.ledger.losses == {"program": 2}

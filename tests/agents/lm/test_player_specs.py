@@ -3,9 +3,6 @@
 import pytest
 
 import agents
-from agents.lm.models.budget import Budget
-from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player.policy import LMPolicy
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
@@ -68,19 +65,3 @@ def test_summarisers():
 def test_canonical_specs(spec, canonical):
     assert agents.canonical(spec) == canonical
     assert agents.canonical(canonical) == canonical
-
-
-def test_players_share_a_model_and_its_limits():
-    one, two = (agents.make("lm:scripted/stub") for _ in range(2))
-    assert one is not two
-    assert one.model is two.model is default_models().get("scripted/stub")
-    assert agents.make("lm:scripted/stub,latency=0.5").model is not one.model
-
-
-def test_a_budget_and_a_cache_are_shared_too(tmp_path):
-    budget = Budget(max_tokens=1000)
-    models = SharedModels(ResponseCache(tmp_path / "replies.sqlite"), budget)
-    remote, scripted = (agents.make(f"lm:{name}", models).model for name in ("openai/x", "scripted/stub"))
-    assert isinstance(remote, CachedModel)
-    assert isinstance(scripted, CachedModel)
-    assert remote.model.budget is budget

@@ -211,15 +211,6 @@ def test_an_ablation_takes_its_part_out_and_leaves_the_others(ablation: Ablation
     assert all((title in less) == (flag is not ablation) for flag, title in TITLES.items())
 
 
-def test_orders_last() -> None:
-    def keys(ablation: Ablation) -> list[str]:
-        text = build(later_view(), contents=Contents(ablation=ablation)).text
-        return sorted(("reasoning", "orders", "messages"), key=lambda key: text.index(f'"{key}":'))
-
-    assert keys(NOTHING) == ["reasoning", "orders", "messages"]
-    assert keys(Ablation.ORDERS_LAST) == ["reasoning", "messages", "orders"]
-
-
 def test_eleven_ablations_and_their_names() -> None:
     assert len(Ablation) == 11
     assert all(parse_parts(Ablation, parts_text(flag)) == flag for flag in (*Ablation, ALL, NOTHING))
@@ -238,12 +229,6 @@ def test_oppression_points_everywhere_but_in_quotations() -> None:
     assert "OP 0" in text
 
 
-@pytest.mark.parametrize("rules", [Rules(variant="standard"), Rules(), OPTIONS], ids=["standard", "welfare", "options"])
-def test_sd_knows_no_points(rules: Rules) -> None:
-    text = build(opening(rules).view("FRANCE", "messages", 1), contents=SD).text
-    assert not re.search(r"[Ww]elfare|\bWP\b|points|GIVE", text)
-
-
 def test_the_orders_of_three_phases_are_told() -> None:
     game = Game()
     for phase in range(5):
@@ -253,34 +238,6 @@ def test_the_orders_of_three_phases_are_told() -> None:
         assert len(told) == min(phase, 3)
         game.submit("FRANCE", [orders[0] for orders in game.legal_orders("FRANCE").values()], strict=False)
         game.advance()
-
-
-def test_results_are_told_with_the_orders() -> None:
-    game = Game()
-    game.submit("FRANCE", ["A MAR - BUR"])
-    game.submit("GERMANY", ["A MUN - BUR"])
-    game.advance()
-    text = build(game.view("ITALY", "messages", 1)).text
-    assert "- FRANCE: A MAR - BUR (bounce)\n- GERMANY: A MUN - BUR (bounce)\n" in text
-
-
-@pytest.mark.parametrize("phase", ["retreats", "winter"])
-def test_retreats_and_winter_list_every_legal_order(phase: str) -> None:
-    view = retreat() if phase == "retreats" else war("W1905A").view("FRANCE", "messages", 1)
-    section = build(view).text.partition("# What you can order")[2]
-    legal = {order for orders in view.legal_orders.values() for order in orders}
-    assert legal
-    assert legal <= set(re.split(r", |: |\n", section))
-
-
-def test_points_to_give_are_told() -> None:
-    def told(points: int) -> str:
-        game = war("W1902A", OPTIONS, units={}, centers={"FRANCE": ["SPA"]}, welfare={"FRANCE": points})
-        return build(game.view("FRANCE", "messages", 1)).text.partition("# What you can order")[2]
-
-    assert "up to 2 WP" in told(2)
-    assert "first: 1 WP, second: 1 WP; for example GIVE 1 AUSTRIA." in told(2)
-    assert "nothing to order" in told(0)
 
 
 def test_nobody_reads_what_is_not_for_them() -> None:
@@ -327,27 +284,3 @@ def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
 def test_a_flavour_that_does_not_fit(game: Game, player: str, flavour: str, reason: str) -> None:
     with pytest.raises(PromptError, match=reason):
         build(game.view(player, "messages", 1), contents=Contents(Flavour(flavour)))
-
-
-def test_a_finished_game_has_no_prompt() -> None:
-    game = Game("clique:3", Rules(years=1))
-    while not game.is_done:
-        game.advance()
-    with pytest.raises(PromptError, match="over"):
-        build(game.view(game.powers[0]))
-    with pytest.raises(PromptError, match="nothing to note"):
-        summarise(game.history[0], game.powers[0])
-
-
-def test_every_golden_prompt_is_asked() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == {*CASES, "modal-formula", "modal-library"}
-
-
-def test_prompts_say_whether_a_power_may_build_and_disband_in_one_winter() -> None:
-    said = {}
-    for rules in (Rules(), Rules.published()):
-        prompt = build(war("W1905A", rules, welfare={"FRANCE": 7}).view("FRANCE", "messages", 1))
-        said[rules] = "".join(block.text for block in (*prompt.system, *prompt.user))
-    assert "not both" in said[Rules()]
-    assert "not both" not in said[Rules.published()]
-    assert "or both" in said[Rules.published()]

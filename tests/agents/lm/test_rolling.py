@@ -2,16 +2,11 @@
 
 import json
 
-import pytest
-
-import agents
 from agents.lm import LMPolicy, ModelError, ScriptedModel
-from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Request
 from agents.lm.player.settings import Style
 from agents.lm.prompts.building import LONGEST_NOTE
 from welfare_env import Game, Rules
-from welfare_env.errors import UnknownAgentError
 
 SAID = json.dumps({"reasoning": "", "orders": {}, "messages": {"GLOBAL": "I hold all my units."}})
 
@@ -73,13 +68,3 @@ def test_a_note_is_cut_and_cannot_close_its_quotation() -> None:
     (line,) = [line for line in requests[-1].prompt.splitlines() if line.startswith("## Your note, of ")]
     assert len(line) < LONGEST_NOTE + 200
     assert requests[-1].prompt.count("\n# Rules\n") == 1
-
-
-def test_it_is_an_option_of_the_spec() -> None:
-    policy = agents.make("lm:scripted/stub,summaries=rolling")
-    assert isinstance(policy, LMPolicy)
-    assert policy.style.to_dict()["summaries"] == "rolling"
-    with pytest.raises(UnknownAgentError, match="phases"):
-        agents.make("lm:scripted/stub,summaries=never")
-    with pytest.raises(ConfigError, match="give one of phases, rolling"):
-        Style(summaries="never")
