@@ -1,15 +1,17 @@
-"""The kernels with the compiler's bounds checks, without the compiler, and for a long time."""
+"""The kernels from an empty cache with the compiler's bounds checks, without the compiler, and for a long time."""
 
 import os
 import resource
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from welfare_env import Rules, load_board
+from welfare_env.compiling import NOTICE
 from welfare_env.engine import initial_state, kernels
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, rules_array
@@ -17,6 +19,20 @@ from welfare_env.engine.tables import tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ["--games", "1", "--positions", "20", "--others", "3", "--dumbbots", "1", "--seed", "5"]
+USE = """
+import numpy as np, welfare_env
+game = welfare_env.Game(rules=welfare_env.Rules(years=2))
+game.legal_orders("FRANCE")
+while not game.is_done:
+    game.advance()
+games = welfare_env.vector_env(4, years=1)
+games.reset(seed=0)
+games.step(games.sample())
+games.observe(np.arange(4), np.arange(4))
+env = welfare_env.make(press=None, years=1)
+env.reset(seed=0)
+env.last()
+"""
 
 # A scratch array that is one row short: only checked code notices.
 SHORT = """
@@ -33,19 +49,33 @@ except IndexError:
 """
 
 
-def run(setting: str, cache: Path, *arguments: str) -> str:
-    """What a fresh Python prints under one of numba's settings, with a cache of its own."""
-    env = os.environ | {setting: "1", "NUMBA_CACHE_DIR": str(cache)}
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=env, timeout=1800)
+def run(*arguments: str, **settings: str) -> tuple[str, str]:
+    """What a fresh Python prints on stdout and on stderr under some settings of numba."""
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=os.environ | settings, timeout=1800
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout, done.stderr
+
+
+@pytest.mark.slow  # compiles everything
+def test_from_an_empty_cache(tmp_path: Path) -> None:
+    """Python says once that it compiles; warm_up compiles all that is used, each kernel for one set of types.
+
+    No kernel leaves its arrays: everything is compiled with checks of their bounds.
+    """
+    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run("-c", "import welfare_env; welfare_env.warm_up()", **checked) == ("", f"{NOTICE}\n")
+    assert run("-c", USE, **checked) == ("", "")
+    versions = Counter(path.name.rsplit(".", 2)[0] for path in tmp_path.rglob("*.nbc"))
+    assert {kernel for kernel, count in versions.items() if count > 1} == set()
+    assert run("-c", SHORT, **checked)[0].split() == ["checked", "compiled"]
+    assert "all" in run("-m", "tools.equivalence", *SAMPLE, **checked)[0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("setting", "seen"), [("NUMBA_BOUNDSCHECK", "compiled"), ("NUMBA_DISABLE_JIT", "interpreted")])
-def test_no_kernel_leaves_its_arrays(setting: str, seen: str, tmp_path: Path) -> None:
-    assert run(setting, tmp_path, "-c", SHORT).split() == ["checked", seen]
-    assert "all" in run(setting, tmp_path, "-m", "tools.equivalence", *SAMPLE)
+def test_without_the_compiler() -> None:
+    assert run("-c", USE + SHORT, NUMBA_DISABLE_JIT="1")[0].split() == ["checked", "interpreted"]
 
 
 def resident() -> int:
@@ -55,14 +85,14 @@ def resident() -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["standard", "welfare"])
-def test_a_million_phases_take_no_memory(variant: str) -> None:
-    """Two million in all, in pieces; the first piece fills caches."""
+def test_many_phases_take_no_memory(variant: str) -> None:
+    """Six hundred thousand in all, in pieces; the first piece fills caches. A byte a phase would be seen."""
     board = load_board()
     rules = rules_array(board, Rules(variant, press=None))
     tables, at, start = tables_of(board), Scratch(tables_of(board)), initial_state(board).row
     row, rng = start.copy(), np.array([2024], np.uint64)
     ended, memory = 0, []
-    for _ in range(10):
+    for _ in range(3):
         ended += kernels.play(
             tables.numbers,
             tables.masks,
@@ -81,6 +111,6 @@ def test_a_million_phases_take_no_memory(variant: str) -> None:
             100_000,
         )
         memory.append(resident())
-    assert ended > 20_000
+    assert ended > 6_000
     assert row[t.UNITS] <= len(board.provinces)
     assert memory[-1] - memory[0] < 512

@@ -5,7 +5,6 @@ import importlib
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -60,10 +59,10 @@ def stamps(module: ModuleType) -> set[bytes]:
     return {kernel._cache._cache_file._source_stamp[1] for kernel in own}
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in Path(kernels.__path__[0]).glob("[!_]*.py")))
-def test_each_kernel_of_the_engine_knows_the_files_of_the_others(name: str) -> None:
-    module = importlib.import_module(f"{kernels.__name__}.{name}")
-    assert stamps(module) <= {kernels.step._cache._cache_file._source_stamp[1]}
+def test_each_kernel_of_the_engine_knows_the_files_of_the_others() -> None:
+    names = sorted(path.stem for path in Path(kernels.__path__[0]).glob("[!_]*.py"))
+    known = [stamps(importlib.import_module(f"{kernels.__name__}.{name}")) for name in names]
+    assert set.union(*known) == {kernels.step._cache._cache_file._source_stamp[1]}
 
 
 def test_the_kernels_of_toy_boards_and_of_their_exact_search_know_each_other() -> None:
@@ -81,37 +80,10 @@ def digest(files: list[Path]) -> bytes:
     return hashlib.sha256(b"[]" + b"".join(file.read_bytes() for file in sorted(files))).digest()
 
 
-USE = """
-import numpy as np, welfare_env
-game = welfare_env.Game(rules=welfare_env.Rules(years=2))
-game.legal_orders("FRANCE")
-while not game.is_done:
-    game.advance()
-games = welfare_env.vector_env(4, years=1)
-games.reset(seed=0)
-games.step(games.sample())
-games.observe(np.arange(4), np.arange(4))
-env = welfare_env.make(press=None, years=1)
-env.reset(seed=0)
-env.last()
-"""
-
-
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=600
     )
-
-
-@pytest.mark.slow  # compiles everything
-def test_from_an_empty_cache(tmp_path: Path) -> None:
-    """Python says once that it compiles; warm_up compiles all that is used, each kernel for one set of types."""
-    cold = run("import welfare_env; welfare_env.warm_up()", NUMBA_CACHE_DIR=str(tmp_path))
-    assert (cold.returncode, cold.stdout, cold.stderr) == (0, "", f"{NOTICE}\n")
-    warm = run(USE, NUMBA_CACHE_DIR=str(tmp_path))
-    assert (warm.returncode, warm.stdout, warm.stderr) == (0, "", "")
-    versions = Counter(path.name.rsplit(".", 2)[0] for path in tmp_path.rglob("*.nbc"))
-    assert {kernel for kernel, count in versions.items() if count > 1} == set()
 
 
 @pytest.mark.parametrize(("silent", "told"), [("", f"{NOTICE}\n"), ("compiling.keep_silent()", "")])

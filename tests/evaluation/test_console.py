@@ -197,10 +197,10 @@ def test_players_of_ones_own_are_found_in_the_present_folder(tmp_path: Path) -> 
 
 # Standard output holds the result and nothing else
 
-SMALL = ("--games", "1", "--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
+SMALL = ("--games", "1", "--years", "1", "--message-rounds", "0", "--map", "clique:2", "--workers", "1")
 RESULTS: dict[str, tuple[str, ...]] = {
     "self-play": ("self-play", "dove", *SMALL, "--json"),
-    "exploitability": ("exploitability", "dove", "--coalitions", "FRANCE", *SMALL, "--json"),
+    "exploitability": ("exploitability", "dove", "--coalitions", "PLAYERA", *SMALL, "--json"),
     "cross-play": ("cross-play", "dove", "hold", "--seats", "drawn", *SMALL, "--json"),
     "red-team": ("red-team", "hold", "--budget", "quick", *SMALL, "--json"),
     "experiment": ("experiment", "file.toml", "--workers", "1", "--json"),

@@ -20,7 +20,6 @@ import evaluation
 
 CODE = Path(evaluation.__file__).parents[1]
 PATIENCE = 120  # seconds; a busy machine takes its time to start Python
-PROMPT = 20  # seconds to end, where an idle machine takes two at most
 
 # As the console script; workers import it, too.
 SCRIPT = """
@@ -111,7 +110,7 @@ def _interrupted(process: subprocess.Popen[str]) -> str:
     """What is on stderr after an interruption; checks the rest."""
     assert process.poll() is None, process.communicate()
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=PROMPT)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, ""), err
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("interrupted"), err
@@ -120,11 +119,22 @@ def _interrupted(process: subprocess.Popen[str]) -> str:
     return err
 
 
+# Each prints a line once it is at it.
 STUCK = {
-    "compiled code": "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)",
+    "compiled code": """
+    def tell():
+        while time.process_time() < began + 0.2:
+            time.sleep(0.01)
+        print('begun', flush=True)
+    began = time.process_time()
+    threading.Thread(target=tell, daemon=True).start()
+    hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)""",
     "it is swallowed": """
+    told = iter(["begun\\n"])
     while True:
         try:
+            sys.stdout.write(next(told, ""))
+            sys.stdout.flush()
             time.sleep(60)
         except KeyboardInterrupt:
             pass""",
@@ -134,10 +144,8 @@ STUCK = {
 @pytest.mark.slow
 @pytest.mark.parametrize("work", STUCK.values(), ids=STUCK)
 def test_it_ends_even_where_python_does_not_see_it(launch: Launch, work: str) -> None:
-    script = "import hashlib, time\nfrom modal_env.interruptions import ended_soon\n"
-    script += f"with ended_soon('interrupted: really'):\n    print('begun', flush=True)\n    {work}\n"
-    process = launch(script)
-    time.sleep(0.5)  # so that it is at it
+    script = "import hashlib, sys, threading, time\nfrom modal_env.interruptions import ended_soon\n"
+    process = launch(f"{script}with ended_soon('interrupted: really'):{work}\n")
     assert _interrupted(process) == "interrupted: really\n"
 
 
@@ -148,11 +156,11 @@ def test_patience_waits_for_the_block(launch: Launch) -> None:
         "interruptions.GRACE = 0.1\n"
         "with interruptions.ended_soon('interrupted: too early'), interruptions.patient():\n"
         "    try:\n        print('begun', flush=True)\n        time.sleep(60)\n"
-        "    except KeyboardInterrupt:\n        time.sleep(1)\n        raise SystemExit('saved')\n"
+        "    except KeyboardInterrupt:\n        time.sleep(0.5)\n        raise SystemExit('saved')\n"
     )
     process = launch(script)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.communicate(timeout=PROMPT) == ("", "saved\n")
+    assert process.communicate(timeout=PATIENCE) == ("", "saved\n")
 
 
 # As the demo, with networks and compiled code in the workers, but of more games than are over at any of the moments.
@@ -166,18 +174,45 @@ def test_while_a_module_is_imported(launch: Launch) -> None:
     assert _interrupted(process) == "interrupted\n"
 
 
+def _has_loaded(process: int, library: str) -> bool:
+    try:
+        return library.encode() in Path(f"/proc/{process}/maps").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _workers(group: int) -> list[int]:
+    return [process for process in _living(group) if _is_worker(process)]
+
+
+# What has just begun when the interruption comes: (process group, folder) -> whether it has.
+MOMENTS: dict[str, Callable[[int, Path], bool]] = {
+    "the command": lambda group, folder: True,
+    "compiled code is loaded": lambda group, folder: _has_loaded(group, "llvmlite"),
+    "a worker": lambda group, folder: bool(_workers(group)),
+    "a worker loads compiled code": lambda group, folder: any(_has_loaded(one, "llvmlite") for one in _workers(group)),
+    "a worker loads torch": lambda group, folder: any(_has_loaded(one, "libtorch") for one in _workers(group)),
+    "a game is stored": lambda group, folder: bool(_stored(folder / "games.sqlite")),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("is_cold", [False, True], ids=["compiled", "cold"])
-@pytest.mark.parametrize("moment", [0.2 + 0.7 * step for step in range(22)])
-def test_at_any_moment(launch: Launch, tmp_path: Path, moment: float, is_cold: bool) -> None:
-    """With a copy of the code without its cache, too, so that workers are compiling."""
-    code = CODE
-    if is_cold:
-        code = tmp_path / "code"
-        for name in ("welfare_env", "modal_env", "agents", "training", "evaluation"):
-            shutil.copytree(CODE / name, code / name, ignore=shutil.ignore_patterns("__pycache__"))
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_at_any_moment(launch: Launch, tmp_path: Path, moment: str) -> None:
+    process = launch(SCRIPT, *LASTING, "--store", "games.sqlite")
+    _wait_for(lambda: MOMENTS[moment](process.pid, tmp_path), process)
+    _interrupted(process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernels", [0, 3])
+def test_while_kernels_are_compiled(launch: Launch, tmp_path: Path, kernels: int) -> None:
+    """With a copy of the code without its cache, so that workers are compiling: they have stored so many kernels."""
+    code = tmp_path / "code"
+    for name in ("welfare_env", "modal_env", "agents", "training", "evaluation"):
+        shutil.copytree(CODE / name, code / name, ignore=shutil.ignore_patterns("__pycache__"))
     process = launch(SCRIPT, *LASTING, code=code)
-    time.sleep(moment)
+    _wait_for(lambda: bool(_workers(process.pid)) and len([*code.rglob("*.nbc")]) >= kernels, process)
     _interrupted(process)
 
 
@@ -255,16 +290,13 @@ def test_workers_end_with_their_parent(launch: Launch, store_path: Path, how: si
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gap", [0.1, 0.2, 0.4])
-def test_an_impatient_interruption_ends_as_well(launch: Launch, store_path: Path, gap: float) -> None:
+def test_an_impatient_interruption_ends_as_well(launch: Launch, store_path: Path) -> None:
     # Whole games of dumbbots take long enough that the first interruption still waits for them.
     process = launch(SCRIPT, "self-play", "dumbbot", "--games", "60", "--workers", "2", "--store", str(store_path))
     _wait_for(lambda: len(_stored(store_path)) >= 3, process)
-    os.killpg(process.pid, signal.SIGINT)
-    time.sleep(gap)
-    if process.poll() is None:
+    while process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
-    process.wait(PATIENCE)
+        time.sleep(0.05)
     assert 3 <= len(_stored(store_path)) < 60
 
 

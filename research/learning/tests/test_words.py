@@ -109,6 +109,7 @@ def sharpen(weights: dict[str, np.ndarray]) -> None:
         weights[name] *= 100
 
 
+@pytest.mark.slow
 def test_words_do_nothing_to_the_deaf(trained: Path, tmp_path: Path) -> None:
     found = word_effects(rewritten(trained, tmp_path / "deaf", deafen), games=20)
     assert found["bits"]["value"] == pytest.approx(0, abs=1e-5)

@@ -26,7 +26,7 @@ from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 
-@pytest.mark.parametrize("module", [armed_years, punisher_proofs, threat_proofs])
+@pytest.mark.parametrize("module", [armed_years, punisher_proofs, pytest.param(threat_proofs, marks=pytest.mark.slow)])
 def test_examples(module) -> None:
     found = doctest.testmod(module)
     assert (found.failed, found.attempted > 0) == (0, True)
@@ -38,7 +38,7 @@ def test_examples(module) -> None:
         ("clique:3", "player", "stated", "0 0 1 3"),
         ("clique:3", "player", "best", "0 0 1 3 5"),
         ("clique:3", "player", "randomizing", "0 0 1 3"),
-        ("clique:5", "player", "randomizing", "0 0 1/2"),
+        pytest.param("clique:5", "player", "randomizing", "0 0 1/2", marks=pytest.mark.slow),
         ("shared-clique:3", "sharer", "stated", "0 0 2"),
         ("shared-clique:3", "excluded", "best", "0 0 1 1"),
         pytest.param("clique:6", "player", "ranked", "0 0 1 0", marks=pytest.mark.slow),
@@ -62,6 +62,7 @@ def test_armed_years_never_pay_on_seven_cores() -> None:
             armed_years.check_armed_years(wrong)
 
 
+@pytest.mark.slow
 def test_nearly_all_welfare_is_possible_if_nobody_may_gain() -> None:
     search = FrontierSearch("clique:3", 3)
     found = search.solve(Fraction(0))

@@ -175,6 +175,7 @@ class TestEvolution:
         assert all(code_of(LIBRARY[name], 1) == code_of(found[name], 1) for name in evolution.DIRECT)
         assert len({code_of(agent, 1) for agent in found.values()}) == 16
 
+    @pytest.mark.slow
     def test_one_call_breaks_all_pairs_of_game_71(self) -> None:
         assert callers.count(71, ["CooperateBot"]) == (0, 40_320)
         assert callers.count(71, ["DefectBot"]) == (34_592, 40_320)
