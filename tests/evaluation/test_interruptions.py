@@ -205,14 +205,13 @@ def test_at_any_moment(launch: Launch, tmp_path: Path, moment: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernels", [0, 3])
-def test_while_kernels_are_compiled(launch: Launch, tmp_path: Path, kernels: int) -> None:
-    """With a copy of the code without its cache, so that workers are compiling: they have stored so many kernels."""
+def test_while_kernels_are_compiled(launch: Launch, tmp_path: Path) -> None:
+    """With a copy of the code without its cache, once the first kernel is compiled and stored there."""
     code = tmp_path / "code"
     for name in ("welfare_env", "modal_env", "agents", "training", "evaluation"):
         shutil.copytree(CODE / name, code / name, ignore=shutil.ignore_patterns("__pycache__"))
     process = launch(SCRIPT, *LASTING, code=code)
-    _wait_for(lambda: bool(_workers(process.pid)) and len([*code.rglob("*.nbc")]) >= kernels, process)
+    _wait_for(lambda: any(code.rglob("*.nbc")), process)
     _interrupted(process)
 
 
