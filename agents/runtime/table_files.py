@@ -55,13 +55,13 @@ def check_file(path: Path) -> None:
         raise TableError(f"{shown(path)}: it {wrong}: choose another path")
 
 
-def check_parquet(path: Path) -> None:
+def check_parquet(path: Path, option: str = "--parquet") -> None:
     """As `check_file`, and that pyarrow is installed.
 
     Raises:
         TableError: pyarrow is not installed, or the file cannot be written.
     """
-    _check_installed("--parquet", "pyarrow")
+    _check_installed(option, "pyarrow")
     check_file(path)
 
 

@@ -32,6 +32,7 @@ from evaluation.play.stored_games import (
     saved_games,
     whole_keys,
 )
+from evaluation.report.data_set import export_games
 from evaluation.report.replays import write_replay
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from evaluation.tables.game_tables import stored_table
@@ -61,6 +62,10 @@ def games(
     private: Annotated[
         bool, typer.Option("--private", help="Also save the prompts and raw replies of language models.")
     ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the games to this new folder as Parquet, with a data card (needs the extra tables)."),
+    ] = None,
     last: Annotated[
         int, typer.Option(min=0, help="Show only this many conditions, most recent last; 0 for all.")
     ] = SHOWN_CONDITIONS,
@@ -73,6 +78,8 @@ def games(
         groups, numbers = conditions(chosen), numbered(stored)
         if out is not None:
             save(kept, chosen, out, private)
+        if export is not None:
+            export_games(kept, chosen, export)
         if as_json:
             print_json([game_facts(game, numbers) for game in chosen])
         elif groups:
