@@ -15,7 +15,7 @@ import modal_env
 import training
 
 
-def main(iterations: int = 40, epsilon: str = "1/10", seed: int = 0) -> None:
+def main(iterations: int = 40, epsilon: str = "1/10", batch: int = 2000, seed: int = 0) -> None:
     """Train, export, and print three games of the player against itself."""
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
     setting = {"epsilon": epsilon, "actions": "tokens", "flat": True}
@@ -25,7 +25,7 @@ def main(iterations: int = 40, epsilon: str = "1/10", seed: int = 0) -> None:
         .environment("modal_env", env_config={"form": "parallel", **setting})
         .multi_agent(policies={"writer"}, policy_mapping_fn=lambda agent, episode, **_: "writer")
         .env_runners(num_env_runners=0)
-        .training(train_batch_size_per_learner=2000, minibatch_size=500, num_epochs=6, gamma=1.0, lr=1e-3)
+        .training(train_batch_size_per_learner=batch, minibatch_size=batch // 4, num_epochs=6, gamma=1.0, lr=1e-3)
         .rl_module(rl_module_spec=RLModuleSpec(ActionMaskingTorchRLModule, model_config=network))
         .debugging(seed=seed, log_level="ERROR")
     )

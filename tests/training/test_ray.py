@@ -23,7 +23,7 @@ from agents.rl import checkpoint  # noqa: E402
 from tests.training.small import logged  # noqa: E402
 from training.board.algorithm import make_config, play_of  # noqa: E402
 from training.board.config import TrainConfig  # noqa: E402
-from training.board.ppo import Progress, train  # noqa: E402
+from training.board.ppo import train  # noqa: E402
 from training.board.seats import LEARNER  # noqa: E402
 from training.cli.commands import app  # noqa: E402
 from welfare_env import Rules  # noqa: E402
@@ -62,23 +62,14 @@ def small_ray() -> Iterator[None]:
     ray.shutdown()
 
 
-def test_training_with_a_worker(tmp_path):
-    seen: list[Progress] = []
-    folder = train(config_of(tmp_path, workers=1), seen.append)
-    assert not ray.is_initialized()
-    assert [told.iteration for told in seen] == [1, 2]
-    assert all(len(told.games) == 4 for told in seen)
-    assert checkpoint.load(folder).origin["iterations"] == 2
-
-
-@pytest.mark.parametrize("changes", [{}, SEVERAL])
-def test_workers_change_nothing(tmp_path, changes):
-    """With any number of them, and if one is killed in every iteration; another number resumes, too."""
-    plain = replace(config_of(tmp_path / "plain", **changes), games=40, iterations=3)
+def test_workers_change_nothing(tmp_path):
+    """With two of them, one of which is killed after the first iteration; another number resumes, too."""
+    plain = replace(config_of(tmp_path / "plain", **SEVERAL), games=18, iterations=3)  # two pieces
     train(plain)
     parts = replace(plain, workers=2, out=tmp_path / "parts")
-    train(replace(parts, iterations=2), lambda progress: kill_a_worker())
-    train(replace(parts, workers=1))
+    train(replace(parts, iterations=2), lambda progress: kill_a_worker() if progress.iteration == 1 else None)
+    assert not ray.is_initialized()
+    train(replace(parts, workers=0))
     for path in (tmp_path / "plain").glob("*/weights.safetensors"):
         assert path.read_bytes() == (tmp_path / "parts" / path.parent.name / path.name).read_bytes()
     assert logged(tmp_path / "plain") == logged(tmp_path / "parts")
