@@ -61,7 +61,7 @@ def main(
         pairs = [(rule, name) for rule in only or RULES for name in attack_names or attacks.names()]
         for rule, name in track(pairs, "attacking"):
             found = attack(rule, name, games, seed, means)
-            found.witness.save(out / f"{rule}-{name}.json.gz")
+            found.witness.save(out / f"{rule}-{name}.json")
             rows.append(row(rule, name, found))
     show(to, "deterrence-record", ("rule", "attack", "each gains", "together"), rows)
 
