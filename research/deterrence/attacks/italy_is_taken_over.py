@@ -1,8 +1,8 @@
 """Italy takes all homes of Austria in 1902 and disbands; in 1903 Russia takes these, and France three of Italy's own.
 
 The partners are armed before the theft, so they stand in all these centers in Spring 1903, when the posse has just been
-built; it enters no friend's province. The one that holds loot and the one that collects for it are two powers: a thief's
-loss to a power that holds its loot does not count.
+built; it enters no friend's province. The one that holds loot and the one that collects for it are two powers: what a
+thief loses to a power that holds its loot does not count.
 """
 
 from __future__ import annotations
