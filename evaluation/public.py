@@ -19,6 +19,7 @@ from evaluation.play.playing import aplay_game, play_game
 from evaluation.play.runner import Runner
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import RayWorkers, WorkerError, Workers
+from evaluation.tables import attack_tables as _attacks  # noqa: F401 (registers how results are printed)
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
 from evaluation.tables import cross_play_tables as _mixes  # noqa: F401 (as above)
 from evaluation.tables import game_tables as _games  # noqa: F401 (as above)

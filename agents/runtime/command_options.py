@@ -87,13 +87,13 @@ def in_options(text: str) -> str:
     return re.sub(f"{_ASSIGNED}|{_QUOTED}", typed, text)
 
 
-def as_arguments(options: Any) -> list[str]:
-    """The arguments for these options, without those at their default: ["--years", "3", "--paper-code"]."""
+def as_arguments(options: Any, usual: Any) -> list[str]:
+    """The arguments for these options, without those that are as usual: ["--years", "3", "--paper-code"]."""
     hints = get_type_hints(type(options), include_extras=True)
     arguments: list[str] = []
     for field in fields(options):
         value, option = getattr(options, field.name), _option(hints[field.name])
-        if value == field.default or option is None:
+        if value == getattr(usual, field.name) or option is None:
             continue
         own = str(option.default)  # within Annotated: its name, if it differs from the field's
         arguments.append(own if own.startswith("--") else f"--{field.name.replace('_', '-')}")

@@ -17,10 +17,10 @@ from evaluation.cli.console import errors_in_one_line
 
 COMMANDS = {
     "self-play": "evaluation.cli.playing:self_play",
-    "exploitability": "evaluation.cli.playing:exploitability",
-    "red-team": "evaluation.cli.playing:red_team",
-    "cross-play": "evaluation.cli.playing:cross_play",
-    "compare": "evaluation.cli.playing:compare",
+    "exploitability": "evaluation.cli.attacks:exploitability",
+    "red-team": "evaluation.cli.attacks:red_team",
+    "cross-play": "evaluation.cli.mixes:cross_play",
+    "compare": "evaluation.cli.mixes:compare",
     "experiment": "evaluation.cli.experiments:experiment",
     "exact": "evaluation.cli.exact:exact",
     "theorems": "evaluation.cli.theorems:theorems",
@@ -32,7 +32,7 @@ COMMANDS = {
     "play": "evaluation.web.commands:play",
     "check-model": "evaluation.cli.check_model:check",
     "warm-up": "evaluation.cli.commands:warm_up",
-    "demo": "evaluation.cli.playing:demo",
+    "demo": "evaluation.cli.attacks:demo",
     "store": "evaluation.cli.games:store_app",
     "train": "training.cli.commands:app",
     "modal": "modal_env.cli.commands:app",

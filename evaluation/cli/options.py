@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agents.runtime.progress import metered
+from agents.runtime.table_files import Row
+from agents.runtime.table_options import Json, TableOptions
+from agents.runtime.tables import print_tables
 from agents.specs import Spec
 from evaluation.checks import EvaluationError
-from evaluation.experiments.attacks import GAMES
+from evaluation.cli.console import print_json
 from evaluation.measures.gains import COALITIONS
-from evaluation.measures.lm_usage import spent
+from evaluation.measures.lm_usage import LMUsage, spent, usage_table
+from evaluation.measures.rows import same_columns
 from evaluation.play.game_spec import Setting
-from evaluation.play.runner import Begun, Runner
+from evaluation.play.runner import Begun, Evaluation, Found, Runner
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.play.stored_games import read_start
 from evaluation.play.workers import RayWorkers, Workers
@@ -138,12 +142,27 @@ class GameOptions:
 
 
 @dataclass(frozen=True)
-class AttackGameOptions(GameOptions):
-    """`GameOptions` for commands that select an attack and then measure it on further games."""
+class Outputs(TableOptions):
+    """A result as files, and as JSON on stdout."""
 
-    games: Annotated[
-        int, typer.Option(min=1, help="Games of self-play and of each selected attack (after the selection games).")
-    ] = GAMES
+    as_json: Json = False
+
+    def written(self, rows: Iterable[Row], facts: Any) -> bool:
+        """Write the files, and print JSON if it is wanted.
+
+        Returns:
+            Whether JSON was printed, so that the caller prints no tables.
+        """
+        self.write(same_columns(rows))
+        if self.as_json:
+            print_json(facts)
+        return self.as_json
+
+
+def print_usage(rows: Sequence[tuple[str, LMUsage | None]]) -> None:
+    """Print the usage of language models, if any played."""
+    if found := [(name, usage) for name, usage in rows if usage is not None]:
+        print_tables(usage_table(found))
 
 
 @dataclass(frozen=True)
@@ -197,6 +216,13 @@ class RunOptions:
                     print(f"{len(store.reused):,} of {games:,} games were already stored", file=sys.stderr)
                 if models is not None and models.budget is not None:
                     print(spent(models.budget.spent), file=sys.stderr)
+
+    def result(self, evaluation: Evaluation[Found]) -> Found:
+        """The result of a single evaluation; raises as `runner`."""
+        begun = Begun(evaluation)
+        with self.runner(begun) as runner:
+            (found,) = begun.results(runner)
+        return found
 
     def _pool(self) -> Workers:
         if self.ray_address is None:

@@ -221,14 +221,12 @@ class Runner:
         self.report(sum(copies[spec] for spec in old))
         kept: dict[GameSpec, Any] = {}
         used: list[Record] = []  # usage of language models
-        asking = [spec for spec in new if spec.asks_language_models and not spec.has_people]
-        if self._workers.count == 1 or len(asking) == 1:
-            asking = []
-        together = set(asking)
-        others = [spec for spec in new if spec not in together]
+        here, spread, asking = self._divided(new)
         at_once = _played_at_once(asking, self._workers.count, self.models)
         with self.open(), closing(at_once):
-            for spec, record in chain(loaded, self._played(others, facts), at_once):
+            far = _played_far if self._workers.is_remote else _played_near
+            mine = zip(here, map(play_game, here, repeat(self.models)), strict=False)
+            for spec, record in chain(loaded, far(self._workers, spread, facts), mine, at_once):
                 if spec in keys:
                     record.setdefault("welfare_env", {})["key"] = keys[spec]
                 if spec in new and spec in keys and store is not None and _was_answered(record):
@@ -248,25 +246,23 @@ class Runner:
             names = ", ".join(unnamed)
             _log.warning(f"games of {names} are {' and '.join(effects)}: these policies have no name; {cure}")
 
-    def _played(self, specs: Iterable[GameSpec], facts: Mapping[GameSpec, Mapping[str, Any]]) -> Games:
-        """Games with their records, in order of completion; people play one at a time, at this terminal."""
-        kinds: dict[str, list[GameSpec]] = {"named": [], "unnamed": [], "waiting": []}
+    def _divided(self, specs: Iterable[GameSpec]) -> tuple[list[GameSpec], list[GameSpec], list[GameSpec]]:
+        """Games played here one after the other (people's last), by workers, and in threads of language models."""
+        workers = self._workers
+        named, unnamed, asking, people = (list[GameSpec]() for _ in range(4))
         for spec in specs:
-            is_waiting = spec.has_people or spec.asks_language_models
-            kinds["waiting" if is_waiting else "named" if spec.is_named else "unnamed"].append(spec)
-        workers, named, here = self._workers, kinds["named"], [*kinds["unnamed"], *kinds["waiting"]]
-        if not workers.is_remote and any(spec.engine == "fast" for spec in (*named, *kinds["unnamed"])):
+            is_asking = spec.asks_language_models
+            kind = people if spec.has_people else asking if is_asking else named if spec.is_named else unnamed
+            kind.append(spec)
+        if not workers.is_remote and any(spec.engine == "fast" for spec in (*named, *unnamed)):
             from welfare_env.engine.fast import ensure_compiled  # imports numba
 
             ensure_compiled()  # once here, instead of in every worker
-        spread: Games = iter(())
-        if workers.is_remote:
-            spread = _played_far(workers, named, facts)
-        elif workers.count > 1 and len(named) > 1:
-            spread = workers.run(play_game, named)
-        else:
-            here = [*named, *here]
-        return chain(spread, zip(here, map(play_game, here, repeat(self.models)), strict=False))
+        if not workers.is_remote and (workers.count == 1 or len(named) == 1):
+            unnamed, named = [*named, *unnamed], []
+        if workers.count == 1 or len(asking) == 1:
+            unnamed, asking = [*unnamed, *asking], []
+        return [*unnamed, *people], named, asking
 
 
 class PlayOptions(TypedDict, total=False):
@@ -377,6 +373,10 @@ def _played_at_once(
 def _play_far(spec: GameSpec) -> tuple[Record, str]:
     """A record from another machine, and the game's key there (a digest of its libraries, maps and files)."""
     return play_game(spec), specification_key(spec.to_dict())
+
+
+def _played_near(workers: Workers, specs: Sequence[GameSpec], facts: Mapping[GameSpec, Mapping[str, Any]]) -> Games:
+    return workers.run(play_game, specs)
 
 
 def _played_far(workers: Workers, specs: Sequence[GameSpec], facts: Mapping[GameSpec, Mapping[str, Any]]) -> Games:

@@ -17,9 +17,9 @@ from rich.console import Console
 import evaluation
 from agents.specs import usages
 from evaluation import GameSpec
+from evaluation.cli import attacks
 from evaluation.cli import commands as command_line
-from evaluation.cli import playing
-from evaluation.tables.game_tables import coalition_tables, exploitability_table
+from evaluation.tables.attack_tables import coalition_tables, exploitability_table
 from welfare_env import Rules
 from welfare_env.game.record import load_record
 
@@ -196,10 +196,10 @@ def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.
 @pytest.mark.slow
 def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
     monkeypatch.setenv("COLUMNS", "200")  # no name is folded
-    monkeypatch.setattr(playing, "DEMO_GAMES", 1)
-    monkeypatch.setattr(playing, "DEMO_SELECTION_GAMES", 1)
-    monkeypatch.setattr(playing, "DEMO_POLICIES", ("hold", "prosocial"))
-    monkeypatch.setattr(playing, "DEMO_PROFILES", ("prosocial",))
+    monkeypatch.setattr(attacks, "DEMO_GAMES", 1)
+    monkeypatch.setattr(attacks, "DEMO_SELECTION_GAMES", 1)
+    monkeypatch.setattr(attacks, "DEMO_POLICIES", ("hold", "prosocial"))
+    monkeypatch.setattr(attacks, "DEMO_PROFILES", ("prosocial",))
     outcome = cli("demo", "--workers", "1")
     assert outcome.code == 0
     measured = 2 + 5 + 5 + 5  # the exploited profile's self-play is there already
@@ -215,7 +215,7 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
     assert all(float(row[3]) > 1 for row in rows[2:])
     assert outcome.out.splitlines()[-1].endswith(f"to open in a browser: {Path('runs', 'demo.html')}")
     assert "F1904M" in Path("runs", "demo.html").read_text("utf-8")
-    assert rows[3][2] == playing.LEARNED
+    assert rows[3][2] == attacks.LEARNED
     assert float(rows[3][3]) > float(rows[2][3])
     assert cli("demo", "--workers", "1").out == outcome.out
     plain = cli("demo", "--workers", "1", "--json").json
@@ -324,9 +324,9 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
 def test_the_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")  # no name is folded
     rows = cli("demo", "--workers", "2").rows()
-    assert [row[0] for row in rows][:4] == list(playing.DEMO_POLICIES)
+    assert [row[0] for row in rows][:4] == list(attacks.DEMO_POLICIES)
     assert rows[1][1] == "4.843 [identical]"
     gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
-    assert {key[0] for key in gains} == set(playing.DEMO_PROFILES)
+    assert {key[0] for key in gains} == set(attacks.DEMO_PROFILES)
     assert all(gain > 1 for gain in gains.values())
-    assert gains["prosocial", "singles", playing.LEARNED] == max(gains.values())
+    assert gains["prosocial", "singles", attacks.LEARNED] == max(gains.values())

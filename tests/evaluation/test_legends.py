@@ -9,7 +9,8 @@ import pytest
 import evaluation
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.report.page import caveats
-from evaluation.tables.game_tables import coalition_tables, press, red_team_table
+from evaluation.tables.attack_tables import coalition_tables, red_team_table
+from evaluation.tables.game_tables import press
 from welfare_env import Rules
 
 TOY: dict[str, Any] = {"games": 2, "map_name": "clique:3", "rules": Rules(years=1, press=None)}

@@ -11,8 +11,8 @@ from evaluation.cli.commands import app
 from evaluation.experiment_files.description import parse_experiment
 from evaluation.experiments import deviators
 from evaluation.report.page import report_page
+from evaluation.tables.attack_tables import red_team_table
 from evaluation.tables.cross_play_tables import player_table
-from evaluation.tables.game_tables import red_team_table
 from welfare_env import Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, message_rounds=0)}

@@ -12,12 +12,13 @@ import evaluation
 import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, Setting
+from evaluation.cli.attacks import command_of
 from evaluation.cli.commands import app
-from evaluation.cli.options import AttackGameOptions
-from evaluation.cli.playing import command_of
+from evaluation.cli.options import GameOptions
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, attacks_on, raids, thefts
-from evaluation.tables.game_tables import cell, red_team_table
+from evaluation.tables.attack_tables import red_team_table
+from evaluation.tables.game_tables import cell
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
 
@@ -177,7 +178,7 @@ def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path, m
 
 
 def test_what_the_command_of_an_attack_takes_over():
-    play = AttackGameOptions(2, years=2, press="tokens", paper_code=True, map_name="my maps/a.map")
+    play = GameOptions(2, years=2, press="tokens", paper_code=True, map_name="my maps/a.map")
     profile = read_profile("2*dove + 1*hold")
     (exploiter,) = read_deviators(None, profile, "2*dove + 1*hold", Setting(**SMALL))
     best = SimpleNamespace(deviator=exploiter.name, coalition=("PLAYERA", "PLAYERC"))

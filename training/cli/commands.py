@@ -17,7 +17,7 @@ from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
-from evaluation.tables.game_tables import coalition_tables, exploitability_table
+from evaluation.tables.attack_tables import coalition_tables, exploitability_table
 from modal_env.console import plain_console
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
