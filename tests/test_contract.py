@@ -116,8 +116,7 @@ def test_the_environment_is_the_papers_unless_told_otherwise() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # PettingZoo recommends other names of agents
-@pytest.mark.parametrize("map_name", ["clique:3", "standard"])
-@pytest.mark.parametrize("press", PRESS)
+@pytest.mark.parametrize(("press", "map_name"), [*((press, "clique:3") for press in PRESS), ("text", "standard")])
 def test_three_forms_of_the_environment(press: str | None, map_name: str) -> None:
     options: dict[str, Any] = {"press": press, "years": 1, "map_name": map_name}
     api_test(welfare_env.make(**options), num_cycles=50)

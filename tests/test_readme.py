@@ -90,19 +90,18 @@ def resolves(dotted):
     return all(name in names for name in rest)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_names_on_the_pages_exist(page):
+def test_names_on_the_pages_exist():
     files = {
         path.name
         for folder in (*PACKAGES, "benchmarks", "tools", "examples", "tests")
         for path in (ROOT / folder).rglob("*.py")
     }
-    for name in names_in(page):
+    for page, name in [(each, name) for each in PAGES for name in names_in(each)]:
         if re.fullmatch(r"[\w./]+\.py", name):
             is_saved_there = f"Save this as `{name}`:" in page.read_text()
-            assert (ROOT / name).exists() or name in files or is_saved_there, f"no file {name}"
+            assert (ROOT / name).exists() or name in files or is_saved_there, f"{page.name}: no file {name}"
         elif re.fullmatch(rf"({'|'.join(PACKAGES)})(\.\w+)+", name):
-            assert resolves(name), f"nothing is called {name}"
+            assert resolves(name), f"{page.name}: nothing is called {name}"
 
 
 @pytest.mark.slow

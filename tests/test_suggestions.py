@@ -9,7 +9,6 @@ import pytest
 import agents
 import evaluation
 from agents.specs import AGENTS
-from training.board.config import TrainConfig
 from training.board.rewards import Reward
 from training.board.seats import read_coalitions
 from welfare_env import Game, Rules, WelfareEnvError, load_board
@@ -20,45 +19,32 @@ BOARD = load_board("standard")
 TOKENS = Rules(press="tokens")
 
 
-@pytest.mark.parametrize(
-    ("ask", "meant"),
-    [
-        (lambda: agents.make("prosocail"), "prosocial"),
-        (lambda: agents.make("Dove"), "dove"),
-        (lambda: agents.make("exploiter:nise=dove,attack=dumbbot"), "nice"),
-        (lambda: agents.make("exploiter:nice=dove,attack=dumbot"), "dumbbot"),
-        (lambda: agents.make("dove:shares=0.5"), "share"),
-        (lambda: agents.make("best-reply:too=program:FairBot"), "to"),
-        (lambda: agents.make("lm:scripted/stub,temprature=1"), "temperature"),
-        (lambda: agents.make("lm:scripted/stub,flavour=exploter"), "exploiter"),
-        (lambda: agents.make("lm:scripted/stub,schema=order"), "orders"),
-        (lambda: agents.make("lm:scripted/stub,summariser=non"), "none"),
-        (lambda: agents.make("rl:atacker"), "attacker"),
-        (lambda: agents.make("rl:attacker,gredy=no"), "greedy"),
-        (lambda: agents.make("rl:attacker,greedy=yess"), "yes"),
-        (lambda: agents.make("program:FareBot"), "FairBot"),
-        (lambda: agents.make("import:agents.HoldPolcy"), "HoldPolicy"),
-        (lambda: Rules(variant="welfar"), "welfare"),
-        (lambda: Rules(press="token"), "tokens"),
-        (lambda: Rules(scoring="sum-of-square", variant="standard"), "sum-of-squares"),
-        (lambda: Rules.from_dict({"yeers": 3}), "years"),
-        (lambda: make_engine("fats", BOARD, Rules()), "fast"),
-        (lambda: Game().submit("FRANSE", []), "FRANCE"),
-        (lambda: Game().send("FRANCE", "Germany", "hello"), "GERMANY"),
-        (lambda: Game().send("FRANSE", "GERMANY", "hello"), "FRANCE"),
-        (lambda: Game(rules=TOKENS).send("FRANCE", "GERMANY", "propose pease"), "propose peace"),
-        (lambda: evaluation.exploitability("dove", coalitions="single"), "singles"),
-        (lambda: evaluation.exploitability("dove", coalitions=["ITALIE"]), "ITALY"),
-        (lambda: read_coalitions("FRANCE,RUSIA", BOARD.powers), "RUSSIA"),
-        (lambda: Reward.parse("soical"), "social"),
-        (lambda: Reward.parse("inequty:1,2"), "inequity"),
-        (lambda: TrainConfig(press="token"), "tokens"),
-        (lambda: load_board("stadnard"), "standard"),
-    ],
-)
-def test_what_was_meant(ask: Callable[[], object], meant: str) -> None:
-    with pytest.raises(WelfareEnvError, match=rf"did you mean .*{meant}.*\?"):
-        ask()
+MISSPELT: list[tuple[Callable[[], object], str]] = [
+    (lambda: agents.make("prosocail"), "prosocial"),
+    (lambda: agents.make("exploiter:nise=dove,attack=dumbbot"), "nice"),
+    (lambda: agents.make("exploiter:nice=dove,attack=dumbot"), "dumbbot"),
+    (lambda: agents.make("lm:scripted/stub,temprature=1"), "temperature"),
+    (lambda: agents.make("rl:atacker"), "attacker"),
+    (lambda: agents.make("rl:attacker,greedy=yess"), "yes"),
+    (lambda: agents.make("program:FareBot"), "FairBot"),
+    (lambda: agents.make("import:agents.HoldPolcy"), "HoldPolicy"),
+    (lambda: Rules(variant="welfar"), "welfare"),
+    (lambda: Rules.from_dict({"yeers": 3}), "years"),
+    (lambda: make_engine("fats", BOARD, Rules()), "fast"),
+    (lambda: Game().submit("FRANSE", []), "FRANCE"),
+    (lambda: Game(rules=TOKENS).send("FRANCE", "GERMANY", "propose pease"), "propose peace"),
+    (lambda: evaluation.exploitability("dove", coalitions="single"), "singles"),
+    (lambda: evaluation.exploitability("dove", coalitions=["ITALIE"]), "ITALY"),
+    (lambda: read_coalitions("FRANCE,RUSIA", BOARD.powers), "RUSSIA"),
+    (lambda: Reward.parse("soical"), "social"),
+    (lambda: load_board("stadnard"), "standard"),
+]
+
+
+def test_what_was_meant() -> None:
+    for ask, meant in MISSPELT:
+        with pytest.raises(WelfareEnvError, match=rf"did you mean .*{meant}.*\?"):
+            ask()
 
 
 def test_what_is_like_nothing_gets_no_suggestion() -> None:

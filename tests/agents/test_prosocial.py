@@ -10,7 +10,7 @@ import agents
 import welfare_env
 from agents.scripted.center_partition import PartitionError, partition
 
-MAPS = ["standard", "ancmed", "pure", "modern"]
+MAPS = ["standard", "ancmed", "clique:3"]
 BEST = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
 
 

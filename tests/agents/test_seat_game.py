@@ -123,7 +123,7 @@ def test_the_reward_follows_the_orders() -> None:
     assert sum(turn.reward for turn in played(game, lambda _: HOLD)) == 0
 
 
-@pytest.mark.parametrize("text", ["", "I cannot say.", '{"orders": ["A PAR - MOS"]}', "{" * 1000, "\x00\ud800"])
+@pytest.mark.parametrize("text", ["", "{" * 1000, "\x00\ud800"])
 def test_any_text_is_a_reply(text: str) -> None:
     turns = played(agents.SeatGame(**SMALL), lambda _: text)
     assert turns[-1].is_done

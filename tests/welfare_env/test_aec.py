@@ -13,8 +13,7 @@ from welfare_env import Game, Rules
 Env = Any
 MODES = [
     pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
-    for press in (None, "tokens", "text")
-    for variant in ("welfare", "standard")
+    for press, variant in ((None, "welfare"), ("tokens", "standard"), ("text", "welfare"))
 ]
 OPTIONS = {
     "transfers": Rules(years=2, transfers=True),
@@ -92,12 +91,11 @@ def thrown_out(rules: Rules) -> Game:
 
 
 class TestMasks:
-    @pytest.mark.parametrize("map_name", ["standard", "pure"])
     @pytest.mark.parametrize(
-        "options", [*MODES, *(pytest.param({"rules": OPTIONS[name]}, id=name) for name in OPTIONS)]
+        "options", [*MODES, *(pytest.param({"rules": OPTIONS[name], "map_name": "pure"}, id=name) for name in OPTIONS)]
     )
-    def test_an_open_action_is_never_refused(self, options: dict, map_name: str) -> None:
-        env = made(map_name=map_name, **options)
+    def test_an_open_action_is_never_refused(self, options: dict) -> None:
+        env = made(**options)
         for agent in turns(env, np.random.default_rng(1)):
             assert env.observe(agent)["action_mask"].any()
             assert env.infos[agent]["refused"] == ()
@@ -141,18 +139,6 @@ class TestMasks:
             env.step(env.unwrapped.board.orders.index[order])
         assert open_now == [["A BEL D", "A PAR D", "A RUH D"], ["A BEL D", "A PAR D"], ["WAIVE", "A BEL D"]]
         assert env.agent_selection == "ITALY"
-
-    def test_winter_goes_on_until_waive(self) -> None:
-        env = made(press=None)
-        index = env.unwrapped.board.orders.index
-        centers = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
-        place(env, Game.from_position("W1901A", {"ITALY": ["A ROM"]}, centers, rules=env.unwrapped.rules))
-        for order in ("A PAR B", "F BRE B", "WAIVE"):
-            assert env.agent_selection == "FRANCE"
-            env.step(index[order])
-        assert env.agent_selection == "ITALY"
-        env.step(index["WAIVE"])
-        assert env.unwrapped.game.history[0].orders["FRANCE"] == ("A PAR B", "F BRE B")
 
 
 class TestTurns:
@@ -211,13 +197,6 @@ class TestTurns:
             assert all(" to all" in text or text.endswith(f"to {agent}") for text in heard[agent])
             sender = env.possible_agents[(env.possible_agents.index(agent) - 1) % 7]
             assert (f"{sender} to {agent}" in heard[agent]) == (order.index(sender) < index)
-
-    def test_orders_are_secret_until_all_are_in(self) -> None:
-        env = made(press=None)
-        for _ in range(10):
-            view = env.infos[env.agent_selection]["view"]
-            assert (view.phase, view.history) == ("S1901M", ())
-            env.step(masked(env, np.random.default_rng(0)))
 
 
 class TestDoors:
@@ -293,32 +272,6 @@ class TestRevisedOrders:
             env.step({"orders": orders, "messages": {}})
             assert env.unwrapped.game.orders("FRANCE") == expected
 
-    def test_numbers_replace_them_one_by_one(self) -> None:
-        env = made()
-        speak(env, {("FRANCE", 1): ["A PAR - BUR", "A MAR - SPA"]})
-        while env.agent_selection != "FRANCE":
-            env.step({"orders": [], "messages": {}})
-        env.step({"orders": env.unwrapped.board.orders.index["F BRE - MAO"], "messages": {}})
-        assert env.unwrapped.game.orders("FRANCE") == ("F BRE - MAO",)
-
-    @pytest.mark.parametrize("order", ["WAIVE", "A LON B"])
-    def test_any_number_in_winter_replaces_them(self, order: str) -> None:
-        env = made()
-        index = env.unwrapped.board.orders.index
-        centers = {"FRANCE": ["PAR", "MAR"], "ITALY": ["ROM", "VEN"]}
-        place(env, Game.from_position("W1901A", {}, centers, rules=env.unwrapped.rules))
-        speak(env, {("FRANCE", 1): ["A PAR B"]})
-        env.step({"orders": index[order], "messages": {}})
-        assert env.unwrapped.game.orders("FRANCE") == ()
-
-    def test_nobody_sees_them(self) -> None:
-        env = made()
-        speak(env, {("FRANCE", 1): ["A PAR - BUR"]})
-        for power in env.agents:
-            view = env.unwrapped.game.view(power)
-            assert view.orders == (("A PAR - BUR",) if power == "FRANCE" else ())
-            assert view.history == ()
-
 
 class TestRewards:
     @pytest.mark.parametrize(
@@ -335,9 +288,8 @@ class TestRewards:
         assert dict(paid) == {power: float(points) for power, points in (game.welfare | total).items()}
         assert game.scores == {power: float(points) for power, points in game.welfare.items()}
 
-    @pytest.mark.parametrize("scoring", ["sum-of-squares", "draw-size", "concave"])
-    def test_in_standard_they_are_the_scores_at_the_end(self, scoring: str) -> None:
-        env = made(rules=Rules("standard", years=1, press=None, scoring=scoring))
+    def test_in_standard_they_are_the_scores_at_the_end(self) -> None:
+        env = made(rules=Rules("standard", years=1, press=None, scoring="concave"))
         paid, rng = defaultdict(list), np.random.default_rng(6)
         for agent in env.agent_iter():
             _, reward, ended, cut, _ = env.last()
@@ -357,10 +309,9 @@ class TestRewards:
 
 
 class TestEnds:
-    @pytest.mark.parametrize("press", [None, "tokens", "text"])
-    @pytest.mark.parametrize("most", [1, 2, 5, 20])
-    def test_max_cycles_truncates_after_so_many_steps(self, most: int, press: str | None) -> None:
-        env, steps, rng = made(press=press, max_cycles=most, years=10), defaultdict(int), np.random.default_rng(9)
+    @pytest.mark.parametrize("most", [1, 5])
+    def test_max_cycles_truncates_after_so_many_steps(self, most: int) -> None:
+        env, steps, rng = made(max_cycles=most, years=10), defaultdict(int), np.random.default_rng(9)
         for agent in env.agent_iter():
             if is_dead(env):
                 assert (env.terminations[agent], env.truncations[agent], steps[agent]) == (False, True, most)
@@ -369,13 +320,6 @@ class TestEnds:
             steps[agent] += 1
             env.step(masked(env, rng))
         assert set(steps.values()) == {most}
-
-    def test_what_a_truncated_agent_has_ordered_still_counts(self) -> None:
-        env = made(press=None, max_cycles=1)
-        index = env.unwrapped.board.orders.index
-        env.step(index["A BUD - SER"])
-        assert env.truncations["AUSTRIA"]
-        assert env.unwrapped.game.orders("AUSTRIA") == ("A BUD - SER",)
 
 
 class TestSeeds:

@@ -1,10 +1,8 @@
 """Copies, also in other processes: they go on as their original would, and neither changes the other."""
 
 import copy
-import inspect
 import multiprocessing
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable
 from multiprocessing.queues import Queue
@@ -45,22 +43,6 @@ def trace(games: Any, steps: int) -> str:
     return seen.hexdigest()
 
 
-OTHER_PROCESS = f"""
-import pickle, sys
-from typing import Any
-{inspect.getsource(trace)}
-print(trace(pickle.load(sys.stdin.buffer), int(sys.argv[1])))
-"""
-
-
-def traced_elsewhere(games: VectorEnv, steps: int) -> str:
-    """The trace of a pickled copy in a fresh process."""
-    command = [sys.executable, "-c", OTHER_PROCESS, str(steps)]
-    done = subprocess.run(command, input=pickle.dumps(games), capture_output=True, timeout=900)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode().strip()
-
-
 def begun(variant: str, threads: int, steps: int, **kwargs: Any) -> VectorEnv:
     games = welfare_env.vector_env(4, variant=variant, years=3, threads=threads, **kwargs)
     games.reset(seed=7)
@@ -70,9 +52,7 @@ def begun(variant: str, threads: int, steps: int, **kwargs: Any) -> VectorEnv:
 
 
 @pytest.mark.parametrize("copier", COPIERS)
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("variant", ["welfare", "standard"])
-@pytest.mark.parametrize("steps", [0, 1, 8])
+@pytest.mark.parametrize(("variant", "threads", "steps"), [("welfare", 1, 0), ("standard", 2, 8)])
 def test_a_copy_of_many_games_goes_on_like_them(copier: Copier, threads: int, variant: str, steps: int) -> None:
     games = begun(variant, threads, steps)
     other, third = copier(games), copier(games)
@@ -94,12 +74,6 @@ def test_a_copy_from_before_the_reset(copier: Copier) -> None:
     assert trace(games, 9) == trace(other, 9)
 
 
-@pytest.mark.slow
-def test_a_copy_in_another_process_goes_on_like_its_original() -> None:
-    games = begun("standard", 2, 5)
-    assert traced_elsewhere(games, 12) == trace(games, 12)
-
-
 def _trace_into(queue: "Queue[str]", games: VectorEnv) -> None:
     queue.put(trace(games, 2))
 
@@ -112,7 +86,7 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     child = context.Process(target=_trace_into, args=(queue, games))
     child.start()
     try:
-        assert queue.get(timeout=120) == trace(games, 2)
+        assert queue.get(timeout=300) == trace(games, 2)
     finally:
         child.kill()
         child.join()
@@ -158,9 +132,8 @@ def rounds(env: Any, steps: int, seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("copier", COPIERS)
-@pytest.mark.parametrize("variant", ["welfare", "standard"])
-def test_a_copy_of_a_game_in_turns(copier: Copier, variant: str) -> None:
-    env = welfare_env.make("clique:4", years=2, variant=variant, message_rounds=1)
+def test_a_copy_of_a_game_in_turns(copier: Copier) -> None:
+    env = welfare_env.make("clique:4", years=2, message_rounds=1)
     early = copier(env)
     env.reset(seed=4)
     early.reset(seed=4)
@@ -188,9 +161,8 @@ def test_a_copy_of_a_game_in_which_all_act_at_once(copier: Copier) -> None:
 
 
 @pytest.mark.parametrize("copier", COPIERS)
-@pytest.mark.parametrize("engine", ["fast", "reference"])
-def test_copies_of_the_parts(copier: Copier, engine: str) -> None:
-    game = Game("clique:4", Rules(years=2), engine)
+def test_copies_of_the_parts(copier: Copier) -> None:
+    game = Game("clique:4", Rules(years=2))
     game.submit("PLAYERA", ["A HAX - CAX"])
     game.send("PLAYERA", "PLAYERB", "psst")
     game.advance()
@@ -232,11 +204,3 @@ def test_a_copied_array_cannot_be_written_to_either(copier: Copier) -> None:
                 assert not array.flags.writeable
     other = copier(games)
     assert not any(array.flags.writeable for array in (other.rows, other.final, other.legal.orders))
-
-
-def test_a_setting_is_copied_with_its_opening() -> None:
-    setting = welfare_env.make("clique:4", years=2).unwrapped.setting
-    for copier in COPIERS:
-        other = copier(setting)
-        assert (other.board, other.rules, other.strict) == (setting.board, setting.rules, setting.strict)
-        assert other.new_game({"game": setting.new_game()}).phase == "S1901M"

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import re
 
 import diplomacy
 import numpy as np
@@ -13,7 +12,6 @@ from diplomacy.utils.export import to_saved_game_format
 from tests.welfare_env.test_imports import HISTORY, site_phase
 from welfare_env import Game, errors, import_game
 from welfare_env.game.record import save_record
-from welfare_env.imports import files
 from welfare_env.render.replay.annotations import Reasoning
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
@@ -126,25 +124,6 @@ def test_retreats_of_units_that_cannot_retreat(tmp_path, saved, played):
     assert_same_end(found, saved, tmp_path)
 
 
-def test_a_dislodged_unit_that_our_rules_let_stand_is_a_difference(tmp_path):
-    saved = trapped("S", ("F1901M", CENTERS))
-    saved["phases"][1]["state"]["units"]["FRANCE"] = ["F POR", "*A SPA"]
-    with pytest.raises(errors.RecordError, match=r"\*A SPA"):
-        import_game(written(tmp_path, saved))
-
-
-def test_in_retreats_that_we_skip_centers_are_still_those_before_the_move(tmp_path):
-    saved = trapped("F", ("W1901A", CAPTURED))
-    saved["phases"][1]["state"]["centers"] = CAPTURED
-    with pytest.raises(errors.RecordError, match=r"centers differ.*POR"):
-        import_game(written(tmp_path, saved))
-
-
-def test_until_a_phase_that_our_rules_skip(tmp_path):
-    with pytest.raises(errors.RecordError, match=r"S1901R.*F1901M follows"):
-        import_game(written(tmp_path, trapped("S", ("F1901M", CENTERS))), until="S1901R")
-
-
 def package_game(phase="S1901M"):
     with contextlib.redirect_stdout(io.StringIO()):
         game = diplomacy.Game()
@@ -180,15 +159,6 @@ def test_a_winter_that_the_file_leaves_out_is_played_without_orders(tmp_path):
     saved["phases"][1]["state"]["units"]["FRANCE"] = [*after["FRANCE"], "A PAR"]
     with pytest.raises(errors.RecordError, match=r"S1902M.*A PAR"):
         import_game(written(tmp_path, saved))
-
-
-def test_after_the_end_the_site_repeats_the_centers_before_the_last_move(tmp_path):
-    saved = trapped("F", ("W1901A", CAPTURED))
-    ended = of_the_site(saved)
-    ended["phases"][-1] |= {"phase": "Finished", "centers": ended["phases"][0]["centers"]}
-    found = import_game(written(tmp_path, ended))
-    assert found.game.phase == "W1901A"
-    assert_same_end(found, saved, tmp_path)
 
 
 WALKED = "orders of convoys that webDiplomacy and dipcc do not carry out, shown as holds and moves by land: 1"
@@ -236,24 +206,6 @@ def test_a_game_may_follow_from_the_package_s_rulings_only(tmp_path):
     assert_same_end(found, saved, tmp_path)
 
 
-BOUNCED = {"TURKEY": ["F CON", "F RUM"], "RUSSIA": ["A BUL"]}
-BY_THE_RULEBOOK = of_dipcc(
-    ("S1901M", BOUNCED, {}, {"TURKEY": ["F CON - BUL/EC", "F RUM S F CON - BUL/SC"], "RUSSIA": ["A BUL H"]}, []),
-    ("F1901M", BOUNCED, {}, {}, []),
-)
-
-
-@pytest.mark.parametrize("saved", [by_the_package(), BY_THE_RULEBOOK])
-def test_of_two_refusals_the_error_is_that_of_the_replay_that_got_further(tmp_path, saved):
-    """A support that names a wrong coast counts in the package, so there it is the rulebook that gets further."""
-    more = of_dipcc(("W1901A", {"ITALY": ["A ROM"]}, {}, {}, []))["phases"]
-    wrong = saved | {"phases": saved["phases"] + more}
-    with pytest.raises(errors.RecordError, match=rf"phases\[{len(saved['phases'])}\] \(W1901A\)") as told:
-        import_game(written(tmp_path, wrong))
-    (until,) = re.findall(r"until='(\w+)'", str(told.value))
-    assert import_game(written(tmp_path, wrong), until=until).game.phase == until == "F1901M"
-
-
 # Files that do not follow from their orders.
 
 
@@ -269,11 +221,7 @@ def wrong(tmp_path, name, units, orders, after=None):
 @pytest.mark.parametrize(
     ("name", "units", "orders", "rule"),
     [
-        ("S1901M", ["F BLA", "F GRE"], ["F BLA - BUL/EC", "F GRE S F BLA - BUL/EC"], "6.B"),
         ("S1901M", ["A LON", "F NTH"], ["A LON - BEL VIA", "F NTH C A LON - BEL"], "6.F"),
-        ("S1901M", ["A NWY", "F SKA"], ["A NWY - SWE VIA", "F SKA C A NWY - SWE"], "6.G"),
-        ("S1901M", ["A NWY"], ["A NWY - SWE VIA"], "6.G"),
-        ("S1901M", ["A NWY"], ["A NWY - LON"], "A NWY - LON"),
         ("W1901A", ["A NWY"], [], "6.J"),
         ("S1901M", ["A NWY"], ["A NWY H"], "No rule"),
     ],
@@ -284,22 +232,10 @@ def test_an_error_names_the_rules_on_which_programs_differ(tmp_path, name, units
     assert "ITALY A ROM" in told
 
 
-def test_the_until_that_an_error_gives_imports_the_rest(tmp_path):
-    """The last phase before the difference that is one of ours: not the Retreats, which our game skips."""
-    saved = trapped("F", ("W1901A", CAPTURED))
-    saved["phases"][2]["state"]["units"]["ITALY"] = ["A ROM"]
-    saved["phases"] = of_dipcc(("S1901M", BEFORE, CENTERS, {}, []))["phases"] + saved["phases"]
-    with pytest.raises(errors.RecordError, match=r"phases\[3\] \(W1901A\)") as told:
-        import_game(written(tmp_path, saved))
-    (until,) = re.findall(r"until='(\w+)'", str(told.value))
-    assert import_game(written(tmp_path, saved), until=until).game.phase == until == "F1901M"
-
-
 @pytest.mark.parametrize(
     "names",
     [
-        ("S1901M", "S1901M"), ("S1901M", "F1902M"), ("S1901M", "W1901A"), ("S1901M", "COMPLETED", "S1901R"),
-        ("F1901M", "S1901R"), ("S1901M", "S1901R", "S1901R"), ("S1901M", "COMPLETED", "F1901M"),
+        ("S1901M", "S1901M"), ("S1901M", "W1901A"), ("F1901M", "S1901R"), ("S1901M", "COMPLETED", "F1901M"),
     ],
 )  # fmt: skip
 def test_phases_out_of_order_are_refused(tmp_path, names):
@@ -336,14 +272,6 @@ def test_plans_goals_and_diaries_are_annotations(tmp_path):
     assert "[F1901M] Two" in (tmp_path / "game.html").read_text(encoding="utf-8")
 
 
-def test_thoughts_that_no_page_can_show_are_left_out_and_counted(tmp_path):
-    saved = agents(["\ud800", " "], [])
-    saved["phases"][1]["state_agents"] = {"SPAIN": {"private_diary": ["Hola"]}}
-    found = import_game(written(tmp_path, saved))
-    assert [note for note in found.notes if note.startswith("thoughts left out") and note.endswith(": 3")]
-    save_record(found.record(), tmp_path / "ours.json")
-
-
 # Any file.
 
 
@@ -369,14 +297,6 @@ def test_a_file_that_ends_anywhere_is_read_to_its_end(played, tmp_path):
         found = import_game(written(tmp_path, cut))
         assert found.game.phase == cut["phases"][-1]["name"]
         assert_same_end(found, cut, tmp_path)
-
-
-def test_a_file_cut_in_the_middle_of_a_phase_is_refused(played, tmp_path):
-    text = json.dumps(played)
-    for end in np.random.default_rng(5).integers(0, len(text), 20).tolist():
-        (tmp_path / "game.json").write_text(text[:end], encoding="utf-8")
-        with pytest.raises(errors.RecordError, match=r"game\.json"):
-            import_game(tmp_path / "game.json")
 
 
 def leaves(value, keys=()):
@@ -411,18 +331,3 @@ def test_with_a_hostile_value_anywhere_a_file_is_refused_or_read_whole(tmp_path,
             record = json.loads(json.dumps(found.record()))
             assert [phase["name"] for phase in record["phases"]] == ["S1901M", "F1901M"]
             Game.from_record(record)
-
-
-def test_a_dataset_may_be_larger_than_any_game(played, tmp_path, monkeypatch):
-    line = json.dumps(played)
-    path = tmp_path / "games.jsonl"
-    path.write_text(f"{line}\n\n{line[:50]}\n{line}\n", encoding="utf-8")
-    monkeypatch.setattr(files, "LARGEST_FILE", len(line) + 1)
-    assert import_game(path, number=1).game.phase == import_game(path, number=3).game.phase == "S1903M"
-    with pytest.raises(errors.RecordError, match="game 2"):
-        import_game(path, number=2)
-    with pytest.raises(errors.RecordError, match="has 3 games"):
-        import_game(path)
-    monkeypatch.setattr(files, "LARGEST_FILE", len(line) - 1)
-    with pytest.raises(errors.RecordError, match=r"games\.jsonl"):
-        import_game(path, number=1)

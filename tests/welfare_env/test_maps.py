@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 import diplomacy
@@ -21,13 +20,11 @@ from welfare_env import (
     RecordError,
     Rules,
     UnknownMapError,
-    UnknownPowerError,
     load_board,
     map_names,
 )
-from welfare_env.board import cache, convoys, map_file
-from welfare_env.board.convoys import convoy_routes
-from welfare_env.board.map_file import import_package, load_source
+from welfare_env.board import cache, map_file
+from welfare_env.board.map_file import load_source
 from welfare_env.board.maps import LARGEST_FILE
 
 MAPS = Path(diplomacy.__file__).parent / "maps"
@@ -46,8 +43,9 @@ FACTS = {
     "standard_france_austria": (2, 75, 34, 1901, 18, False),
     "standard_germany_italy": (2, 75, 34, 1901, 18, False),
 }
-NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in ("colonial", "empire") else name for name in FACTS]
 LARGE = {"known_world_901": (16, 269, 109, 901, 55, True), "world": (17, 192, 86, 2000, 44, False)}
+QUICK = {"ancmed", "pure", "standard", "standard_age_of_empires", "standard_france_austria"}
+NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FACTS | LARGE]
 
 # A map of our own: two powers, land, coasts, a sea, and a province with two coasts.
 ISLE = """\
@@ -106,72 +104,45 @@ class TestInstalled:
         assert map_names() == tuple(sorted(path.stem for path in MAPS.glob("*.map")))
         assert set(map_names()) == FACTS.keys() | LARGE.keys()
 
-    @pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
-    def test_facts(self, name: str) -> None:
-
+    @pytest.mark.parametrize("name", NAMES)
+    def test_boards_are_what_their_maps_say(self, name: str) -> None:
         board = load_board(name)
         numbers = (len(board.powers), len(board.provinces), len(board.centers))
         assert (*numbers, board.first_year, board.victory, board.build_anywhere) == (FACTS | LARGE)[name]
-
-    @pytest.mark.parametrize("name", NAMES)
-    def test_tables_agree_with_the_names(self, name: str) -> None:
-        board = load_board(name)
         for index, piece in enumerate(board.pieces):
             assert board.provinces[board.piece_province[index]] == piece[2:5]
             assert board.locations[board.piece_location[index]] == piece[2:]
             assert "AF"[board.piece_type[index]] == piece[0]
-            assert set(board.moves[piece]) <= set(board.locations)
         for index, center in enumerate(board.centers):
             assert board.provinces[board.center_province[index]] == center
             assert board.province_center[board.center_province[index]] == index
             owner = board.home_power[index]
             assert (owner >= 0) == any(center in homes for homes in board.homes.values())
             assert owner < 0 or center in board.homes[board.powers[owner]]
-        assert (board.province_center >= 0).sum() == len(board.centers)
-        for power in board.powers:
-            assert board.power_index[board.check_power(power)] == board.powers.index(power)
-
-    @pytest.mark.parametrize("name", NAMES)
-    def test_a_step_leads_both_ways(self, name: str) -> None:
-        board = load_board(name)
         steps = {(piece[0], piece[2:5], to[:3]) for piece, reached in board.moves.items() for to in reached}
         assert steps == {(kind, end, start) for kind, start, end in steps}
-        assert not any(start == end for _, start, end in steps)
+        game = Game(name, Rules(years=1))
+        assert (game.phase, game.units) == (f"S{board.first_year:04d}M", board.start_units)
 
-    @pytest.mark.parametrize(
-        "table", ["kind", "homes", "start_units", "start_centers", "moves", "supports", "long_names"]
-    )
-    def test_a_board_cannot_be_changed(self, table: str) -> None:
+    def test_a_board_cannot_be_changed(self) -> None:
         board = load_board("pure")
-        with pytest.raises(TypeError):
-            getattr(board, table)["PAR"] = ()
+        for table in ("kind", "homes", "start_units", "start_centers", "moves", "supports", "long_names"):
+            with pytest.raises(TypeError):
+                getattr(board, table)["PAR"] = ()
         with pytest.raises(AttributeError):
-            setattr(board, table, {})
+            board.kind = {}
         with pytest.raises(ValueError, match="read-only"):
             board.piece_province[0] = 1
-
-    @pytest.mark.parametrize("name", NAMES)
-    def test_the_opening_is_the_maps(self, name: str) -> None:
-        game, board = Game(name, Rules(years=1)), load_board(name)
-        assert game.phase == f"S{board.first_year:04d}M"
-        assert game.units == board.start_units
-        assert {power: set(held) for power, held in game.centers.items()} == {
-            power: set(held) for power, held in board.start_centers.items()
-        }
 
     def test_a_board_is_read_once_and_shared(self) -> None:
         assert load_board("pure") is load_board("pure")
         assert pickle.loads(pickle.dumps(load_board("pure"))) is load_board("pure")  # noqa: S301
 
-    def test_an_unknown_power_is_named(self) -> None:
-        with pytest.raises(UnknownPowerError, match=r"'ROME' on map 'standard': choose one of AUSTRIA"):
-            load_board().check_power("ROME")
-
 
 class TestToyBoards:
     """The boards G_n and G'_n of the paper's section 3.2: cores that border each other, and a home on each."""
 
-    @pytest.mark.parametrize("size", [2, 3, 7, 20])
+    @pytest.mark.parametrize("size", [2, 7])
     @pytest.mark.parametrize(("shape", "more"), [("clique", 0), ("shared-clique", 1)])
     def test_facts(self, shape: str, more: int, size: int) -> None:
         board = load_board(f"{shape}:{size}")
@@ -245,59 +216,30 @@ class TestOwnMaps:
 
 
 class TestFaults:
-    @pytest.mark.parametrize(
-        "name",
-        [
-            *("atlantis", "", " ", "standard.map", "Standard", "../standard", "nowhere/x.map", ".map", "\0", "\0.map"),
-            *("/etc/passwd", "clique", "clique:", "clique:1", "clique:1e3", "shared-clique:", "clique:\u0663"),
-            *("x" * 300 + ".map", "a/" * 3000 + "b.map", "clique:" + "9" * 5000, "\ud800.map", 10**5000),
-            *(None, 5, b"standard", ["standard"], Path("standard")),
-        ],
-        ids=lambda name: "huge" if type(name) is int and name > 9 else repr(name)[:30],
-    )
-    def test_unknown_maps(self, name: Any) -> None:
-        with pytest.raises(UnknownMapError) as error:
-            load_board(name)
-        assert len(str(error.value)) < 1000
+    def test_unknown_maps(self) -> None:
+        names: list[Any] = ["", "Standard", "../standard", "nowhere/x.map", "\0.map", "/etc/passwd", "\ud800.map"]
+        names += ["clique", "clique:1", "clique:1e3", "clique:\u0663", "clique:" + "9" * 5000, "x" * 300 + ".map"]
+        for name in [*names, None, 5, b"standard", ["standard"], Path("standard")]:
+            with pytest.raises(UnknownMapError) as error:
+                load_board(name)
+            assert len(str(error.value)) < 1000
 
-    def test_a_misspelt_name_is_answered_with_the_nearest(self) -> None:
-        with pytest.raises(UnknownMapError, match=r"unknown map 'stadnard' \(did you mean 'standard'\?\).*world"):
-            load_board("stadnard")
-
-    def test_what_is_no_regular_file_is_no_map(self, tmp_path: Path) -> None:
-        (tmp_path / "folder.map").mkdir()
-        os.mkfifo(tmp_path / "pipe.map")
-        os.symlink("/dev/zero", tmp_path / "zero.map")
-        for name in ("folder.map", "pipe.map", "zero.map"):
-            with pytest.raises(UnknownMapError):
-                load_board(str(tmp_path / name))
-
-    @pytest.mark.parametrize(
-        "content",
-        [b"", b"# nothing\n", bytes(range(256)), b"BEGIN SPRING 1901 MOVEMENT\n", b"#" * (LARGEST_FILE + 1)],
-        ids=lambda content: repr(content[:20]),
-    )
-    def test_no_map_in_the_file(self, tmp_path: Path, content: bytes) -> None:
-        (tmp_path / "wrong.map").write_bytes(content)
-        with pytest.raises(MapFormatError, match=r"wrong\.map"):
-            load_board(str(tmp_path / "wrong.map"))
+    def test_no_map_in_the_file(self, tmp_path: Path) -> None:
+        for content in (b"", bytes(range(256)), b"BEGIN SPRING 1901 MOVEMENT\n", b"#" * (LARGEST_FILE + 1)):
+            (tmp_path / "wrong.map").write_bytes(content)
+            with pytest.raises(MapFormatError, match=r"wrong\.map"):
+                load_board(str(tmp_path / "wrong.map"))
 
     @pytest.mark.parametrize(
         ("old", "new", "told"),
         [
-            ("BEGIN SPRING 1901 MOVEMENT", "BEGIN SPRING x MOVEMENT", ""),
             ("BEGIN SPRING 1901 MOVEMENT", "BEGIN FALL 1901 MOVEMENT", "FALL"),
-            ("VICTORY 4", "VICTORY four", "VICTORY"),
             ("VICTORY 4", "RULE NO_CHECK", "NO_CHECK"),
             ("VICTORY 4", "A BEL", "UNIT BEFORE POWER"),
-            ("ALBION", "GLOBAL", "GLOBAL"),
             ("A PAR\n", "F PAR\n", "F PAR"),
             ("UNOWNED SPA BEL", "UNOWNED SPA XYZ", "XYZ"),
             ("LAND PAR ABUTS BEL BRE SPA", "LAND PAR ABUTS BEL BRE", "PAR"),
-            ("LAND PAR ABUTS BEL BRE SPA", "LAMD PAR ABUTS BEL BRE SPA", "LAMD"),
             ("LAND PAR ABUTS BEL BRE SPA", "LAND PAR ABUTS BEL BRES SPA", "LINE 31: 'BRES' IS NOT A PLACE"),
-            ("Paris = par", "", "PAR"),
-            ("WATER CHA ABUTS", "SHUT BEL\nWATER CHA ABUTS", "BEL"),
             ("COAST SPA/NC ABUTS", "WATER SPA/NC ABUTS", "SPA IS WATER AND COAST"),
             ("GALLIA (GALLIC) PAR BRE\nA PAR\nF BRE", "", "TWO POWERS"),
             ("VICTORY 4", "MAP nowhere", "INSTALLED"),
@@ -311,12 +253,6 @@ class TestFaults:
         assert told in str(error.value).upper()
         assert len(str(error.value)) < 3000
         assert capfd.readouterr() == ("", "")
-
-    def test_a_map_with_too_many_convoy_routes(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(convoys, "MOST_WAYS", 500)
-        (tmp_path / "own.map").write_text("MAP standard.map\n")
-        with pytest.raises(MapFormatError, match="more than 500 convoy routes"):
-            load_board(str(tmp_path / "own.map"))
 
     def test_a_file_in_the_working_folder_does_not_stand_for_an_installed_map(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isle: Callable[..., str]
@@ -336,22 +272,6 @@ class TestConvoys:
         theirs = convoy_paths.add_to_cache(name)
         rows = [row for length in sorted(theirs) for row in theirs[length]]
         assert list(load_board(name).convoys) == [(start, frozenset(a), frozenset(b)) for start, a, b in rows]
-
-    def test_routes_of_an_own_map_are_those_of_the_package(self, tmp_path: Path) -> None:
-        text = (MAPS / "standard.map").read_text(encoding="utf-8").replace("WATER    ENG", "PORT    ENG")
-        text = text.replace("ABUTS    BRE ENG GAS", "ABUTS    TUN BRE ENG GAS")
-        (tmp_path / "own.map").write_text(text.replace("ABUTS    ION NAF", "ABUTS    MAO ION NAF"))
-        source = import_package().Map(str(tmp_path / "own.map"), use_cache=False)
-        kind = {place.upper(): source.area_type(place) or "" for place in source.locs}
-        words = {"WATER": "sea", "COAST": "coast", "PORT": "port"}
-        near = {place: [other.upper() for other in source.abut_list(place, incl_no_coast=True)] for place in kind}
-        theirs = [
-            (start, frozenset(seas), frozenset(ends))
-            for coast in kind
-            for start, seas, ends in convoy_paths._get_convoy_paths(source, coast, 13, Queue())
-        ]
-        ours = convoy_routes({place: words.get(what, "") for place, what in kind.items()}, near)
-        assert list(ours) == sorted(theirs, key=lambda route: len(route[1]))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("engine", ["fast", "reference"])
@@ -414,10 +334,3 @@ class TestKeptOnDisk:
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
         assert [self.arrays(), self.arrays()] == [(1, True)] * 2
-
-    @pytest.mark.slow
-    def test_a_later_start_does_not_import_what_reads_maps(self) -> None:
-        code = "import sys, welfare_env; welfare_env.load_board('clique:4'); print('diplomacy' in sys.modules)"
-        run = [sys.executable, "-c", code]
-        seen = [subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-        assert seen == ["True\n", "False\n"]

@@ -20,7 +20,6 @@ CASES = [
     ("shared-clique:3", Rules(years=2, press=None, transfers=True)),
     ("clique:3", Rules(years=3, press=None, variant="standard")),
     ("clique:4", Rules(years=2, press=None, retreat_welfare=True, overmilitarise=True)),
-    ("standard", Rules(years=1, press=None)),
     ("standard", Rules(years=2, press=None, variant="standard", scoring="concave")),
 ]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from welfare_env import Game, Rules, load_board
+from welfare_env import Game, load_board
 from welfare_env.board.board import Board
 from welfare_env.board.order_text import meant_by, read_checked
 from welfare_env.board.orders import (
@@ -78,14 +78,12 @@ class TestVocabulary:
         assert orders.texts[WAIVE] == "WAIVE"
         assert all(orders.texts[number] == text for text, number in orders.index.items())
 
-    @pytest.mark.parametrize("text", KINDS)
-    def test_kinds(self, text: str) -> None:
+    def test_kinds(self) -> None:
         orders = load_board().orders
-        assert orders.kind[orders.index[text]] == KINDS[text]
+        assert {text: orders.kind[orders.index[text]] for text in KINDS} == KINDS
 
-    @pytest.mark.parametrize("text", NEVER_LEGAL)
-    def test_leaves_out_what_is_never_legal(self, text: str) -> None:
-        assert text not in load_board().orders.index
+    def test_leaves_out_what_is_never_legal(self) -> None:
+        assert set(NEVER_LEGAL) & set(load_board().orders.index) == set()
 
     @pytest.mark.parametrize("map_name", FINGERPRINTS)
     def test_arrays_say_what_the_texts_say(self, map_name: str) -> None:
@@ -108,13 +106,13 @@ class TestVocabulary:
                 words[-1] if kind in (MOVE, VIA, RETREAT, SUPPORT_MOVE, CONVOY) else None
             )
 
-    @pytest.mark.parametrize("map_name", [*FINGERPRINTS, "clique:3", "shared-clique:3"])
+    @pytest.mark.parametrize("map_name", ["standard", "clique:3"])
     def test_every_order_is_understood_in_other_notations(self, map_name: str) -> None:
         board = load_board(map_name)
         of_piece: dict[str, list[str]] = {}
         for text in board.orders.texts:
             of_piece.setdefault(" ".join(text.split()[:2]), []).append(text)
-        for text in board.orders.texts[:: 1 + len(board.orders) // 1000]:
+        for text in board.orders.texts[:: 1 + len(board.orders) // 500]:
             for way in other_notations(text, board):
                 reading = read_checked(way, board)
                 if reading.command in ("WAIVE", "GIVE"):
@@ -122,7 +120,7 @@ class TestVocabulary:
                     continue
                 assert meant_by(reading, of_piece[" ".join(text.split()[:2])], board) == [text], way
 
-    @pytest.mark.parametrize("map_name", ["standard", "ancmed", "pure"])
+    @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
     def test_has_all_legal_orders_of_crowded_positions(self, map_name: str, scatter: Callable[..., Any]) -> None:
         # The reference engine looks every legal order up in the vocabulary, so legal() itself fails if one is missing.
         board, rng = load_board(map_name), np.random.default_rng(8)
@@ -133,17 +131,3 @@ class TestVocabulary:
             legal = game.position.legal
             assert len(legal.orders) >= sum(map(len, units.values()))
             assert legal.orders.max() < len(board.orders)
-
-    def test_has_only_orders_that_are_legal_somewhere(self) -> None:
-        orders, board = load_board().orders, load_board()
-        for number in range(1, len(orders), 61):
-            text, kind = orders.texts[number], orders.kind[number]
-            if kind in (HOLD, MOVE, SUPPORT_HOLD):
-                pieces = [board.pieces[piece] for piece in (orders.piece[number], orders.other[number]) if piece >= 0]
-                game = Game.from_position("S1901M", {"FRANCE": pieces}, {})
-                assert text in game.legal_orders("FRANCE")[pieces[0]]
-
-    def test_has_all_legal_orders_of_random_games(self, play_on: Callable[..., Game]) -> None:
-        for map_name in ("standard", "ancmed", "pure"):
-            game = play_on(Game(map_name, Rules(years=3)), np.random.default_rng(0))
-            assert game.is_done

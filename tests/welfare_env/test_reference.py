@@ -117,13 +117,13 @@ def play_all(map_name: str, rules: Rules, seed: int, draw_orders: Drawer, start:
     return games[0]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
 def test_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer) -> None:
     assert len(play_all(map_name, RULES, seed, draw_orders).history) >= 12
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
 def test_crowded_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 40)
@@ -132,7 +132,7 @@ def test_crowded_game_is_the_packages(map_name: str, seed: int, draw_orders: Dra
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 110))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
 def test_long_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 50)
@@ -140,7 +140,7 @@ def test_long_random_game_is_the_packages(map_name: str, seed: int, draw_orders:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("map_name", OTHER_MAPS)
 def test_random_game_on_other_maps_is_the_packages(
     map_name: str, seed: int, draw_orders: Drawer, scatter: Callable
@@ -177,21 +177,6 @@ class TestStates:
             for name in ("orders", "slots", "powers"):
                 assert np.array_equal(getattr(again, name), getattr(before.legal, name)), record.phase
 
-    def test_legal_does_not_disturb_step(self, engine: str, draw_orders: Drawer) -> None:
-        game, rng = Game(engine=engine), np.random.default_rng(4)
-        orders = {power: draw_orders(game, power, rng) for power in game.powers}
-        elsewhere = Game.from_position("F1903M", {"FRANCE": ["A MUN"]}, {}, engine=engine).position.state
-        played = []
-        for disturb in (False, True):
-            twin = Game(engine=engine)
-            for power in game.powers:
-                twin.submit(power, orders[power])
-            if disturb:
-                twin.position.engine.legal(elsewhere)
-            twin.advance()
-            played.append(twin.position.state)
-        assert played[0].same_as(played[1])
-
     @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
     def test_a_state_survives_the_way_through_words(
         self, engine: str, map_name: str, draw_orders: Drawer, scatter: Callable
@@ -211,139 +196,6 @@ class TestStates:
             for power in game.powers:
                 game.submit(power, draw_orders(game, power, rng))
             game.advance()
-
-    def test_a_recorded_state_survives_the_way_through_the_package(
-        self, draw_orders: Drawer, scatter: Callable
-    ) -> None:
-        rng, theirs = np.random.default_rng(7), upstream_game("standard")
-        game = Game.from_position("S1901M", *scatter(load_board(), rng, 40), rules=RULES, engine="reference")
-        while not game.is_done:
-            theirs.set_state(game.record()["phases"][-1]["state"])
-            assert_same_position(game, theirs)
-            for power in game.powers:
-                game.submit(power, draw_orders(game, power, rng))
-            game.advance()
-
-    def test_a_won_game_does_not_spoil_the_engine(self, engine: str, taking_spain: Callable[..., Game]) -> None:
-        won = taking_spain(18, RULES)
-        before, used = won.history[-1].position, won.position.engine
-        after, _ = used.step(before.state, [np.zeros(0, np.int32)] * 7)
-        assert (won.position.state.done, after.done) == (True, False)
-
-
-class TestQuirks:
-    """What the package does otherwise than the printed rules, or than one might think; every engine does as it does."""
-
-    def play(self, engine: str, units: dict, orders: dict, phase: str = "S1901M") -> Game:
-        centers = {"TURKEY": ["CON"]}
-        game = Game.from_position(phase, units, centers, rules=RULES, engine=engine)
-        for power, texts in orders.items():
-            game.submit(power, texts)
-        game.advance()
-        theirs = upstream_game("standard")
-        theirs.clear_units()
-        for power, own in units.items():
-            theirs.set_units(power, own)
-        for power, texts in orders.items():
-            theirs.set_orders(power, texts)
-        assert_same_results(game, theirs.process().results)
-        for power in game.powers:
-            assert list(game.units[power]) == theirs.get_units(power)[: len(game.units[power])]
-        return game
-
-    def test_a_convoyed_attack_opens_every_neighbor_for_retreat(self, engine: str) -> None:
-        units = {"ENGLAND": ["A LON", "F NTH", "A PIC"], "FRANCE": ["A BEL"], "GERMANY": ["A RUH", "A BUR"]}
-        orders = {
-            "ENGLAND": ["A LON - BEL VIA", "F NTH C A LON - BEL", "A PIC S A LON - BEL"],
-            "FRANCE": ["A BEL H"],
-            "GERMANY": ["A RUH H", "A BUR H"],
-        }
-        game = self.play(engine, units, orders)
-        assert sorted(game.dislodged["FRANCE"]["A BEL"]) == ["BUR", "HOL", "PIC", "RUH"]
-        # Occupied provinces are options, but not legal orders.
-        assert game.legal_orders("FRANCE")["A BEL"] == ("A BEL R HOL", "A BEL D")
-
-    def test_a_convoyed_army_may_dislodge_with_the_victims_own_support(self, engine: str) -> None:
-        units = {"ENGLAND": ["A LON", "F NTH"], "FRANCE": ["A BEL", "A PIC"]}
-        orders = {
-            "ENGLAND": ["A LON - BEL VIA", "F NTH C A LON - BEL"],
-            "FRANCE": ["A BEL H", "A PIC S A LON - BEL"],
-        }
-        game = self.play(engine, units, orders)
-        assert list(game.dislodged["FRANCE"]) == ["A BEL"]
-        assert "A BEL" in game.units["ENGLAND"]
-
-    def test_without_convoy_ones_own_support_does_not_dislodge(self, engine: str) -> None:
-        units = {"ENGLAND": ["A HOL"], "FRANCE": ["A BEL", "A PIC"]}
-        game = self.play(engine, units, {"ENGLAND": ["A HOL - BEL"], "FRANCE": ["A BEL H", "A PIC S A HOL - BEL"]})
-        assert game.phase == "F1901M"
-        assert game.units["ENGLAND"] == ("A HOL",)
-
-    def test_a_failed_convoy_may_still_cut_support(self, engine: str) -> None:
-        units = {
-            "FRANCE": ["A BRE", "F ENG", "F MAO", "F IRI"],
-            "RUSSIA": ["F NAO", "F WAL"],
-            "ENGLAND": ["A LVP", "A EDI"],
-            "TURKEY": ["A YOR"],
-        }
-        convoys = [f"F {sea} C A BRE - LVP" for sea in ("ENG", "MAO", "IRI")]
-        orders = {
-            "FRANCE": ["A BRE - LVP VIA", *convoys],
-            "RUSSIA": ["F NAO - IRI", "F WAL S F NAO - IRI"],
-            "ENGLAND": ["A LVP S A EDI - YOR", "A EDI - YOR"],
-            "TURKEY": ["A YOR H"],
-        }
-        results = self.play(engine, units, orders).history[-1].results
-        assert results["F IRI"] == ["dislodged"]
-        assert results["A LVP"] == ["cut"]
-        assert results["A EDI"] == ["bounce"]
-
-    def test_an_armys_support_must_name_the_coast_of_the_move(self, engine: str) -> None:
-        units = {"FRANCE": ["F MAO", "A MAR"]}
-        for coast, result in (("SPA/SC", []), ("SPA/NC", ["void"])):
-            game = self.play(engine, units, {"FRANCE": [f"F MAO - {coast}", "A MAR S F MAO - SPA/SC"]})
-            assert game.history[-1].results["A MAR"] == result
-
-    def test_a_fleets_support_counts_whichever_coast_it_names(self, engine: str) -> None:
-        units = {"FRANCE": ["F MAO", "F WES"]}
-        for coast in ("SPA/SC", "SPA/NC"):
-            game = self.play(engine, units, {"FRANCE": [f"F MAO - {coast}", "F WES S F MAO - SPA/SC"]})
-            assert game.history[-1].results["F WES"] == []
-
-    def test_a_convoy_paradox_is_resolved_by_szykmans_rule(self, engine: str) -> None:
-        units = {"ENGLAND": ["F LON", "F WAL"], "FRANCE": ["A BRE", "F ENG"]}
-        orders = {
-            "ENGLAND": ["F LON S F WAL - ENG", "F WAL - ENG"],
-            "FRANCE": ["A BRE - LON VIA", "F ENG C A BRE - LON"],
-        }
-        game = self.play(engine, units, orders)
-        assert list(game.dislodged["FRANCE"]) == ["F ENG"]
-        assert "F ENG" in game.units["ENGLAND"]
-
-    def test_a_via_that_nobody_convoys_is_legal_and_void(self, engine: str) -> None:
-        units = {"ENGLAND": ["A LON", "F NTH"]}
-        game = self.play(engine, units, {"ENGLAND": ["A LON - BEL VIA", "F NTH H"]})
-        assert game.history[-1].results["A LON"] == ["no convoy"]
-        assert game.units["ENGLAND"] == ("A LON", "F NTH")
-
-    def test_an_order_outside_the_list_is_not_legal(self, engine: str) -> None:
-        # The validator of the package accepts it; its list of legal orders, and so we, do not.
-        game = Game.from_position("S1901M", {"ENGLAND": ["A LON", "F NTH"]}, {}, rules=RULES, engine=engine)
-        order = "F NTH S A LON - BEL"
-        assert order not in game.legal_orders("ENGLAND")["F NTH"]
-        assert len(game.submit("ENGLAND", [order], strict=False)) == 1
-
-    def test_where_only_a_convoy_goes_it_need_not_be_said(self, engine: str) -> None:
-        units = {"ENGLAND": ["A LON", "F NTH", "A NWY", "F SKA"]}
-        orders = ["A LON - BEL", "F NTH C A LON - BEL", "A NWY - SWE", "F SKA C A NWY - SWE"]
-        game = self.play(engine, units, {"ENGLAND": orders})
-        assert game.history[-1].orders["ENGLAND"] == ("A LON - BEL VIA", *orders[1:])
-        assert game.units["ENGLAND"] == ("F NTH", "F SKA", "A BEL", "A SWE")
-
-    def test_a_self_standoff_bounces(self, engine: str) -> None:
-        units = {"FRANCE": ["A PAR", "A MAR"]}
-        game = self.play(engine, units, {"FRANCE": ["A PAR - BUR", "A MAR - BUR"]})
-        assert game.history[-1].results == {"A PAR": ["bounce"], "A MAR": ["bounce"]}
 
 
 PLAY_GAMES = """

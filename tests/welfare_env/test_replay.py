@@ -2,24 +2,17 @@
 
 import base64
 import hashlib
-import itertools
 import json
-import math
 import re
-from importlib import resources
-from pathlib import Path
 
 import pytest
 
 from welfare_env import Game, RecordError, Rules
-from welfare_env.render.orders import PHRASES
-from welfare_env.render.palette import GREAT_POWERS, RESULTS, channels, luminance, mixed
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.events import attacks, events
-from welfare_env.render.replay.page import SCRIPTS, as_json, replay_page
+from welfare_env.render.replay.page import replay_page
 
-STATIC = resources.files("welfare_env.render.replay") / "static"
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
     '"><img src=x onerror="window.hacked = 1">',
@@ -68,15 +61,6 @@ def test_without_scripts_the_map_shows_the_last_position(war):
     assert 'id="u-MUN"' in drawn
 
 
-def test_the_page_ranks_and_tells_results_as_pictures_do(war):
-    results = embedded(page_of(war))["drawing"]["results"]
-    assert {each["word"]: each["told"] for each in results} == PHRASES
-    assert [each["word"] for each in results] == list(PHRASES)
-    assert {each["class"]: each["color"] for each in results} == RESULTS
-    scripts = "".join((STATIC / f"{name}.js").read_text() for name in SCRIPTS)
-    assert [word for word in ("disrupted", "no convoy", "bounce") if word in scripts] == []
-
-
 def test_the_page_shows_every_phase(game):
     phases = embedded(page_of(game))["phases"]
     assert [phase["name"] for phase in phases] == [*(record.phase for record in game.history), "COMPLETED"]
@@ -100,27 +84,10 @@ def test_attacks_are_orders_to_go_where_others_are(war):
     assert found == [("FRANCE", "GERMANY", "A RUH - MUN")]
 
 
-def test_an_attack_on_a_unit_in_anothers_center_is_on_both():
-    units = {"FRANCE": ["A BUR"], "ITALY": ["A MUN"], "GERMANY": []}
-    game = Game.from_position("S1901M", units, {"GERMANY": ["MUN"]})
-    game.submit("FRANCE", ["A BUR - MUN"])
-    game.submit("ITALY", ["A MUN - TYR"])
-    game.advance()
-    assert sorted(each.victim for each in attacks(game.record()["phases"])) == ["GERMANY", "ITALY"]
-
-
 def test_events_tell_what_stands_out(war):
     found = [(each.phase, each.kind) for each in events(war.record()["phases"])]
     assert found == [("F1901M", "first attack"), ("F1901M", "stolen"), ("W1901A", "disarmament")]
     assert "FRANCE takes MUN from GERMANY" in [each.text for each in events(war.record()["phases"])]
-
-
-def test_units_that_must_go_are_no_disarmament():
-    units, centers = {"FRANCE": ["A PAR", "A MAR"]}, {"FRANCE": ["PAR"]}
-    game = Game.from_position("W1901A", units, centers)
-    game.submit("FRANCE", ["A MAR D"])
-    game.advance()
-    assert [each.kind for each in events(game.record()["phases"])] == []
 
 
 def test_root_nash_welfare_so_far_is_the_geometric_mean_a_year(game):
@@ -133,18 +100,13 @@ def test_root_nash_welfare_so_far_is_the_geometric_mean_a_year(game):
         assert value == (pytest.approx(product ** (1 / 7), abs=1e-3) if years else None)
 
 
-@pytest.mark.parametrize("map_name", ["clique:4", "ancmed", "pure", "shared-clique:3"])
+@pytest.mark.parametrize("map_name", ["ancmed", "shared-clique:3"])
 def test_any_map_has_a_page(map_name, full_press):
     game = full_press(map_name, years=1, message_rounds=1)
     assert len(embedded(page_of(game))["phases"]) == len(game.history) + 1
 
 
-def test_a_game_of_the_standard_variant_has_no_welfare():
-    data = embedded(page_of(Game(rules=Rules(variant="standard"))))
-    assert (data["welfare"], data["rootNash"]) == (False, [])
-
-
-@pytest.mark.parametrize("phase", ["S1901M", "F1901R", "W1901A"])
+@pytest.mark.parametrize("phase", ["S1901M", "F1901R"])
 def test_a_game_that_has_not_begun_has_a_page(phase):
     dislodged = {"GERMANY": {"A BUR": ["RUH"]}} if phase.endswith("R") else None
     game = Game.from_position(phase, {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR"]}, dislodged)
@@ -195,12 +157,6 @@ def test_texts_stay_data(text, game):
     assert not re.search(r"<(img|a|iframe|object|embed|form|meta http-equiv=.refresh)\b", page)
 
 
-def test_json_has_no_sign_that_means_something_in_a_page():
-    text = as_json({"<&>": "".join(HOSTILE)})
-    assert not re.search("[<>&\u2028\u2029\ud800-\udfff]", text)
-    assert json.loads(text) == {"<&>": "".join(HOSTILE)}
-
-
 def test_the_policy_names_the_script_and_the_style_and_no_address(game):
     page = page_of(game)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
@@ -214,17 +170,8 @@ def test_the_policy_names_the_script_and_the_style_and_no_address(game):
     assert " style=" not in page  # which the policy would refuse
 
 
-def test_every_script_is_in_the_page():
-    folder = Path(replay_page.__code__.co_filename).parent / "static"
-    assert sorted(SCRIPTS) == sorted(script.stem for script in folder.glob("*.js"))
-
-
 def test_the_same_game_gives_the_same_page(game):
     assert page_of(game) == page_of(Game.from_record(game.record()))
-
-
-def test_ten_years_of_full_press_are_small(full_press):
-    assert len(page_of(full_press()).encode()) < 2_000_000
 
 
 def test_replay_writes_the_page(game, tmp_path):
@@ -243,37 +190,3 @@ def test_notebooks_show_the_page_and_the_board(game):
     assert html.startswith("<iframe srcdoc=")
     assert html.count('"') == 10  # of five attributes: none of the page's own
     assert game._repr_svg_().startswith("<svg ")
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_no_two_kinds_of_areas_look_alike(dark):
-    """What powers own and land of nobody are as far apart in OKLab as the eye needs; impassable land is hatched."""
-    light, night = re.findall(r":root \{(.*?)\}", (STATIC / "page.css").read_text("utf-8"), re.DOTALL)[:2]
-    look = dict(re.findall(r"--([\w-]+): ([^;]+);", light + (night if dark else "")))
-    share = float(look["tint"].rstrip("%")) / 100
-    areas = {power: mixed(color, look["land"], share) for power, color in GREAT_POWERS.items()}
-    areas |= {"nobody": look["land"]}
-    apart = {(a, b): math.dist(_oklab(areas[a]), _oklab(areas[b])) for a, b in itertools.combinations(areas, 2)}
-    assert [pair for pair, distance in apart.items() if distance < 0.065] == []
-    hatch = [luminance(look[name]) + 0.05 for name in ("none", "none-line")]
-    assert max(hatch) / min(hatch) > 1.3
-    assert all(math.dist(_oklab(areas["GERMANY"]), _oklab(look[name])) > 0.065 for name in ("none", "none-line"))
-
-
-def _oklab(color):
-    """Björn Ottosson's OKLab (2020): distances in it are about those that the eye sees."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(color))]
-    cones = [sum(w * v for w, v in zip(row, linear, strict=True)) ** (1 / 3) for row in _TO_CONES]
-    return [sum(w * v for w, v in zip(row, cones, strict=True)) for row in _TO_LAB]
-
-
-_TO_CONES = (
-    (0.4122214708, 0.5363325363, 0.0514459929),
-    (0.2119034982, 0.6806995451, 0.1073969566),
-    (0.0883024619, 0.2817188376, 0.6299787005),
-)
-_TO_LAB = (
-    (0.2104542553, 0.7936177850, -0.0040720468),
-    (1.9779984951, -2.4285922050, 0.4505937099),
-    (0.0259040371, 0.7827717662, -0.8086757660),
-)

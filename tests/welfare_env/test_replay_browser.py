@@ -21,11 +21,8 @@ pytestmark = [
 AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
 TITLE = "document.getElementById('phase')?.textContent"
 COUNT = "document.getElementById('count')?.textContent"
-ROWS = """[...document.querySelectorAll('#standings tbody tr')].map((row) =>
-[...row.querySelectorAll('td')].map((cell) => cell.textContent))"""
-SET = """((box) => {{ box.value = {2}; box.dispatchEvent(new Event('{3}')) }})(document.querySelectorAll('{0}')[{1}])"""
-NAMELESS = """[...document.querySelectorAll('button, select, input')].filter((one) =>
-!(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).length"""
+
+
 INTRUDERS = """document.body.insertAdjacentHTML('beforeend',
 '<img src=x onerror="window.hacked = 1"><b onclick="window.hacked = 1">b</b>');
 document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"""
@@ -35,22 +32,8 @@ SCREENS = [(1280, 800), (800, 600), (390, 844)]
 HIDDEN = """['#slider', '#play', '#next', '#map', '.order', '#ranking li:last-child'].filter((one) => {
 const box = document.querySelector(one).getBoundingClientRect();
 return box.top < 0 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth })"""
-COVERED = """[...document.querySelectorAll('.labels text')].filter((label) =>
-[...document.querySelectorAll('.units > g > path')].some((unit) => {
-const a = label.getBoundingClientRect(), b = unit.getBoundingClientRect(), low = a.height / 5;
-return a.left < b.right && b.left < a.right && a.top + low < b.bottom && b.top < a.bottom - low })
-).map((label) => label.textContent)"""
-SAVED = """new Promise((done) => {
-HTMLAnchorElement.prototype.click = function () {
-  const image = new Image();
-  image.onload = () => done([this.download, image.naturalWidth, image.naturalHeight > 1000, colorsOf(image)]);
-  image.src = this.href };
-const colorsOf = (image) => { const pen = new OffscreenCanvas(160, 160).getContext('2d');
-  pen.drawImage(image, 0, 0, 160, 160);
-  const dots = pen.getImageData(0, 0, 160, 160).data, found = new Set();
-  for (let at = 0; at < dots.length; at += 4) found.add(dots.slice(at, at + 3).join());
-  return found.size };
-document.getElementById('save').click() })"""
+
+
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
     '"><img src=x onerror="window.hacked = 1">',
@@ -103,8 +86,8 @@ def count(browser: Browser, selector: str) -> int:
 
 
 def until(browser: Browser, script: str, wanted: object) -> None:
-    """Wait for a value, for some seconds at most."""
-    end = time.monotonic() + 20
+    """Wait for a value; two minutes at most."""
+    end = time.monotonic() + 120
     while browser.ask(script) != wanted and time.monotonic() < end:
         time.sleep(0.05)
     assert browser.ask(script) == wanted
@@ -122,15 +105,6 @@ def test_keys_go_through_the_game(opened, game):
     opened.press("Home")
     assert opened.ask(TITLE) == "Spring 1901, movement"
     assert opened.complaints == opened.requests == []
-
-
-@pytest.mark.slow
-def test_buttons_and_the_slider_go_through_the_game(opened, game):
-    for button, number in (("#next", 1), ("#next", 2), ("#back", 1), ("#last", len(game.history)), ("#first", 0)):
-        opened.click(button)
-        assert opened.ask("document.getElementById('slider').value") == str(number)
-    opened.ask(SET.format("#slider", 0, "'3'", "input"))
-    assert opened.ask("document.getElementById('count').textContent").startswith("4 of ")
 
 
 @pytest.mark.slow
@@ -182,24 +156,6 @@ def test_without_scripts_the_last_position_is_shown_in_color(browser, page, game
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_nothing_of_the_last_position_is_left_on_the_map_of_the_first(opened):
-    left = "document.querySelectorAll('.map #lands path[fill], .map .center[fill]').length"
-    assert opened.ask(left) == 0
-    assert count(opened, ".map .orders") == 2
-
-
-@pytest.mark.slow
-def test_events_can_be_jumped_to(opened):
-    opened.press("End")
-    opened.press("p")
-    before = opened.ask("Number(document.getElementById('slider').value)")
-    opened.press("n")
-    assert opened.ask("Number(document.getElementById('slider').value)") == before
-    opened.click("#tab-events")
-    opened.ask("[...document.querySelectorAll('.events button')].find((one) => /Et tu/.test(one.textContent)).click()")
-    assert opened.ask(TITLE) == "Fall 1902, movement"
-
-
 @pytest.mark.slow
 def test_the_map_shows_the_units_and_owners_of_every_phase(opened, game):
     for record in game.history:
@@ -209,29 +165,6 @@ def test_the_map_shows_the_units_and_owners_of_every_phase(opened, game):
         opened.press("ArrowRight")
 
 
-def test_the_table_of_powers_follows(opened, game):
-    opened.press("End")
-    shown = opened.ask(ROWS)
-    wanted = [[len(game.centers[p]), len(game.units[p]), game.welfare[p]] for p in game.powers]
-    assert shown == [list(map(str, row)) for row in wanted]
-
-
-@pytest.mark.slow
-def test_messages_are_filtered_by_pair_and_by_promise(opened, game):
-    first = game.history[0].messages
-    opened.click("#tab-messages")
-    assert count(opened, ".message") == len(first)
-    for place, power in enumerate(("FRANCE", "GERMANY")):
-        opened.ask(SET.format(".filters select", place, json.dumps(power), "change"))
-    wanted = [each for each in first if {each.sender, each.recipient} == {"FRANCE", "GERMANY"}]
-    assert count(opened, ".message") == len(wanted)
-    for place in (0, 1):
-        opened.ask(SET.format(".filters select", place, "''", "change"))
-    opened.click(".filters input")
-    assert count(opened, ".message") == count(opened, "mark.broken") == 1
-    opened.click(".filters input")
-
-
 def test_private_reasoning_is_behind_a_switch(opened):
     opened.click("#tab-messages")
     assert count(opened, ".thought") == 0
@@ -239,15 +172,6 @@ def test_private_reasoning_is_behind_a_switch(opened):
     opened.ask("document.querySelectorAll('.filters input')[1].click()")
     assert opened.ask("document.querySelector('.thought p').textContent") == "They believe me."
     opened.ask("document.querySelectorAll('.filters input')[1].click()")
-
-
-def test_the_map_can_be_enlarged_and_moved(opened):
-    view = "document.querySelector('#map > svg').getAttribute('viewBox')"
-    whole = opened.ask(view)
-    opened.click("#zoom-in")
-    assert float(opened.ask(view).split()[2]) < float(whole.split()[2])
-    opened.click("#zoom-reset")
-    assert opened.ask(view).split()[2] == whole.split()[2]
 
 
 @pytest.mark.parametrize("size", SCREENS)
@@ -261,54 +185,6 @@ def test_controls_orders_and_ranking_are_in_sight_without_scrolling(browser, fol
     assert browser.ask(HIDDEN) == []
     browser.ask("scrollTo(0, document.documentElement.scrollHeight)")
     assert set(browser.ask(HIDDEN)) & {"#slider", "#play", "#next"} == set()
-
-
-@pytest.mark.parametrize("size", SCREENS)
-def test_units_and_labels_of_the_standard_map_can_be_read(browser, page, size):
-    """In CSS pixels when the page opens, and without a unit on a label."""
-    browser.look(*size, mobile=size[0] < 500)
-    browser.open(page)
-    scale = browser.ask("document.querySelector('#map > svg').getScreenCTM().a")
-    heights = browser.ask("[...document.querySelectorAll('.labels text')].map((one) => one.getBBox().height)")
-    assert sorted(heights)[37] * scale > 8.5
-    assert min(heights) * scale > (6 if size == (800, 600) else 9)
-    assert browser.ask(COVERED) == []
-    assert browser.ask("document.documentElement.scrollWidth") <= size[0]
-
-
-def test_the_banner_tells_who_leads(browser, folder):
-    points = {"FRANCE": 9, "ITALY": 4, "TURKEY": 4}
-    game = Game.from_position("W1901A", {}, {"FRANCE": ["PAR"]}, welfare=points, rules=Rules(years=2))
-    game.replay(folder / "banner.html", Annotations(players={"FRANCE": "dumbbot:x=1"}, names={"FRANCE": "Dumbbot #2"}))
-    browser.open(folder / "banner.html")
-    assert browser.ask("document.getElementById('result').textContent") == "France leads so far with 9 welfare points."
-    ranks = browser.ask("[...document.querySelectorAll('#ranking li')].map((one) => one.title)")
-    assert ranks[:3] == [
-        "1. France: 9 welfare points",
-        "2. Italy: 4 welfare points",
-        "2. Turkey: 4 welfare points",
-    ]
-    player = "document.querySelectorAll('#standings .player')[0]"
-    assert browser.ask(f"[{player}.textContent, {player}.title]") == ["Dumbbot #2", "dumbbot:x=1"]
-    assert "dumbbot:x=1" in browser.ask("document.getElementById('details').textContent")
-
-
-def test_the_legend_has_every_mark_and_the_timeline_its_events(opened):
-    shown = opened.ask("[...document.querySelectorAll('#legend li')].map((one) => one.textContent)")
-    assert {"move succeeds", "move bounces", "holds"} <= set(shown)
-    assert count(opened, "#legend li > svg > :first-child") == len(shown)
-    marks = set(opened.ask("[...document.querySelectorAll('#marks .mark')].map((one) => one.classList[1])"))
-    legend = set(opened.ask("[...document.querySelectorAll('#event-legend .mark')].map((one) => one.classList[1])"))
-    assert marks <= legend
-    assert "attack" in legend
-
-
-@pytest.mark.slow
-def test_the_map_is_saved_as_a_picture(opened):
-    name, width, is_high, colors = opened.ask(SAVED)
-    assert (name, width, is_high) == ("S1901M.png", 1600, True)
-    assert colors > 50  # neither empty nor black
-    assert opened.complaints == [request for request in opened.requests if not request.startswith("data:")] == []
 
 
 @pytest.mark.slow
@@ -388,32 +264,6 @@ def test_axe_finds_nothing(browser, page, dark, size):
     for tab in ("orders", "messages", "events"):
         browser.click(f"#tab-{tab}")
         assert findings(browser, Path(AXE)) == []
-
-
-@pytest.mark.slow
-def test_every_control_has_a_name_and_can_be_reached(opened):
-    assert opened.ask(NAMELESS) == 0
-    reached = set()
-    opened.ask("document.body.focus()")
-    for _ in range(40):
-        opened.press("Tab")
-        reached.add(opened.ask("document.activeElement.id"))
-    assert {"slider", "play", "next", "event-next", "zoom-in", "panel"} <= reached
-
-
-@pytest.mark.slow
-def test_a_notebook_shows_the_page_in_a_frame(browser, folder):
-    (folder / "notebook.html").write_text(f"<!doctype html>{Game()._repr_html_()}", encoding="utf-8")
-    browser.look(980, 800)
-    browser.open(folder / "notebook.html")
-    inside = "document.querySelector('iframe').contentDocument"
-    assert browser.ask(f"{inside}.getElementById('phase').textContent") == "Spring 1901, movement"
-    assert browser.ask(f"{inside}.querySelectorAll('.unit').length") == 22
-    assert browser.ask("document.querySelector('iframe').getBoundingClientRect().height") < 700
-    for part in ("map", "slider", "play", "panel"):
-        box = f"{inside}.getElementById('{part}').getBoundingClientRect()"
-        assert browser.ask(f"{box}.bottom <= document.querySelector('iframe').clientHeight"), part
-    assert browser.complaints == []
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from welfare_env import (
     Game,
     IllegalOrderError,
-    PressError,
     Rules,
     RulesError,
     load_board,
@@ -39,14 +37,6 @@ class TestRetreatWelfare:
         game = dislodging(rules=Rules(retreat_welfare=True))
         game.advance()
         assert game.welfare["GERMANY"] == 2
-
-    def test_winter_gains_come_on_top(self, dislodging: Position) -> None:
-        game = dislodging("F1901M", Rules(retreat_welfare=True))
-        game.submit("GERMANY", ["A BUR R BEL"])
-        game.advance()
-        assert (game.phase, game.welfare["FRANCE"], game.welfare["GERMANY"]) == ("W1901A", 1, 1)
-        game.advance()
-        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (2, 1 + (3 - 1))
 
     def test_a_movement_phase_without_retreats_gains_nothing(self, engine: str) -> None:
         game = Game.from_position("S1901M", {}, {"FRANCE": ["PAR"]}, rules=Rules(retreat_welfare=True), engine=engine)
@@ -77,11 +67,6 @@ class TestBuildAndDisband:
         game = self.winter(self.RULES, engine)
         with pytest.raises(IllegalOrderError, match="may build 2 units"):
             game.submit("FRANCE", [*self.BOTH, "A MAR B"])
-
-    def test_surplus_cannot_be_made_good_by_building(self, engine: str) -> None:
-        game = self.winter(self.RULES, engine, centers=1)
-        with pytest.raises(IllegalOrderError):
-            game.submit("FRANCE", ["A BUR D", "A MUN D", "A PAR B"])
 
     def test_it_is_off_by_default(self, engine: str) -> None:
         with pytest.raises(IllegalOrderError, match="Do one or the other"):
@@ -132,15 +117,6 @@ class TestBuildAndDisband:
                 assert game.is_done or env.state(number).same_as(game.position.state)
         assert mixed
 
-    def test_a_game_is_saved_and_loaded(self, tmp_path: Path, engine: str) -> None:
-        game = self.winter(self.RULES, engine)
-        game.submit("FRANCE", self.BOTH)
-        game.advance()
-        game.save(tmp_path / "game.json")
-        loaded = Game.load(tmp_path / "game.json", engine)
-        assert loaded.rules.build_and_disband
-        assert (loaded.rules, loaded.record()) == (game.rules, game.record())
-
     def test_rules_without_it_are_written_as_before(self) -> None:
         """Files of earlier versions keep their digests."""
         assert "build_and_disband" not in Rules().to_dict()
@@ -172,7 +148,7 @@ class TestProgressive:
             points.append(game.welfare["FRANCE"])
         assert points == [2, 2, 2, 12, 12, 12, 12]
 
-    @pytest.mark.parametrize("weights", [(1, 2), (1, 2, 3, 4), (1, -1, 1), (1, 1.5, 1), "123", 5, (True, 1, 1)])
+    @pytest.mark.parametrize("weights", [(1, 2), (1, -1, 1), (1, 1.5, 1), "123"])
     def test_weights_are_one_whole_number_a_year(self, weights: object) -> None:
         with pytest.raises(RulesError, match="progressive"):
             Rules(years=3, progressive=weights)
@@ -196,25 +172,11 @@ class TestTransfers:
             "ITALY": 1,
         }
 
-    def test_giving_all_leaves_nothing(self, winter: Position) -> None:
-        assert self.given(winter, ["GIVE GERMANY"] * 5).welfare["FRANCE"] == 0
-
     def test_nobody_gives_more_than_it_owns(self, winter: Position) -> None:
         with pytest.raises(IllegalOrderError, match="owns 5"):
             self.given(winter, ["GIVE GERMANY"] * 6)
         game = self.given(winter, ["GIVE GERMANY"] * 6, strict=False)
         assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (0, 5)
-
-    def test_gains_of_this_winter_cannot_be_given_yet(self, winter: Position) -> None:
-        game = winter({}, {"FRANCE": ["PAR"]}, self.RULES)
-        with pytest.raises(IllegalOrderError, match="owns 0"):
-            game.submit("FRANCE", ["GIVE GERMANY"])
-
-    def test_points_received_cannot_be_passed_on_in_the_same_winter(self, winter: Position) -> None:
-        game = winter({}, {}, self.RULES, welfare={"FRANCE": 1})
-        game.submit("FRANCE", ["GIVE GERMANY"])
-        with pytest.raises(IllegalOrderError, match="owns 0"):
-            game.submit("GERMANY", ["GIVE ITALY"])
 
     def test_giving_goes_together_with_builds_or_disbands(self, winter: Position) -> None:
         game = winter({"FRANCE": ["A BEL"]}, {"FRANCE": ["PAR", "MAR"]}, self.RULES, welfare={"FRANCE": 1})
@@ -231,11 +193,6 @@ class TestTransfers:
     def test_only_in_winter(self, engine: str, phase: str) -> None:
         game = Game.from_position(phase, {}, {}, welfare={"FRANCE": 3}, rules=self.RULES, engine=engine)
         with pytest.raises(IllegalOrderError, match="Winter"):
-            game.submit("FRANCE", ["GIVE GERMANY"])
-
-    def test_off_by_default(self, winter: Position) -> None:
-        game = winter({}, {}, welfare={"FRANCE": 3})
-        with pytest.raises(IllegalOrderError, match="transfers=True"):
             game.submit("FRANCE", ["GIVE GERMANY"])
 
     def test_the_sum_of_points_stays_the_same(self, winter: Position) -> None:
@@ -268,12 +225,6 @@ class TestOvermilitarise:
         game.advance()
         assert (len(game.units["FRANCE"]), game.welfare["FRANCE"]) == (5, -3)
 
-    def test_disbands_stay_voluntary(self, winter: Position) -> None:
-        game = winter({"FRANCE": ["A PAR", "A BEL"]}, {"FRANCE": ["PAR"], **RIVALS}, self.RULES)
-        game.submit("FRANCE", ["A PAR D", "A BEL D"])
-        game.advance()
-        assert (game.units["FRANCE"], game.welfare["FRANCE"]) == ((), 1)
-
 
 class TestMediator:
     """What it does in the environments is tested in test_envs.py."""
@@ -286,16 +237,6 @@ class TestMediator:
         game.send("FRANCE", "MEDIATOR", "Why?")
         assert [message.text for message in game.view("MEDIATOR").messages] == ["Disarm, please.", "Why?"]
         assert game.view("GERMANY").messages == ()
-
-    def test_it_has_no_units_and_no_orders(self) -> None:
-        game = Game(rules=self.RULES)
-        assert "MEDIATOR" not in game.units
-        view = game.view("MEDIATOR")
-        assert (view.legal_orders, view.max_builds, view.must_disband) == ({}, 0, 0)
-
-    def test_nobody_else_writes_to_it_where_there_is_none(self) -> None:
-        with pytest.raises(PressError, match="MEDIATOR"):
-            Game().send("FRANCE", "MEDIATOR", "Hello?")
 
 
 class TestScoring:
@@ -333,35 +274,14 @@ class TestScoring:
         game.advance()
         assert {power: score for power, score in game.scores.items() if score} == {board.powers[0]: 1.0}
 
-    def test_concave_has_a_fixed_length_and_no_winner(self, taking_spain: Position) -> None:
-        game = taking_spain(18, Rules("standard", scoring="concave"))
-        assert (game.is_done, game.winner) == (False, None)
-        while not game.is_done:
-            game.advance()
-        assert (game.history[-1].position.year, game.winner) == (1910, None)
-
 
 class TestRules:
     @pytest.mark.parametrize(
         "wrong",
         [
-            *(
-                {"variant": "other"},
-                {"press": "tokens?"},
-                {"press": True},
-                {"years": 0},
-                {"years": 2.0},
-                {"years": True},
-            ),
-            *({"years": 10**9}, {"message_rounds": -1}, {"message_rounds": 10**6}, {"transfers": 1}, {"scoring": 5}),
-            *(
-                {"scoring": "draw-size"},
-                {"variant": "standard", "scoring": "welfare"},
-                {"press": None, "mediator": True},
-            ),
-            *({"variant": "standard", name: True} for name in ("transfers", "overmilitarise", "retreat_welfare")),
-            *({"variant": "standard", "build_and_disband": True}, {"press": None, "mediator": True}),
-            {"variant": "standard", "years": 2, "progressive": (1, 2)},
+            *({"variant": "other"}, {"press": True}, {"years": 0}, {"years": True}, {"years": 10**9}),
+            *({"message_rounds": -1}, {"transfers": 1}, {"scoring": "draw-size"}, {"press": None, "mediator": True}),
+            *({"variant": "standard", "scoring": "welfare"}, {"variant": "standard", "transfers": True}),
         ],
         ids=str,
     )
@@ -379,7 +299,3 @@ class TestRules:
     def test_rules_survive_the_way_through_a_dict(self) -> None:
         for rules in (Rules(), STANDARD, Rules(years=2, progressive=(0, 3), transfers=True), TestMediator.RULES):
             assert Rules.from_dict(rules.to_dict()) == rules
-
-    def test_unknown_rules_are_named(self) -> None:
-        with pytest.raises(RulesError, match="color"):
-            Rules.from_dict({"color": "blue"})

@@ -57,7 +57,7 @@ def space_of(env: Any) -> Any:
     return env.action_space(env.possible_agents[0])["messages"]["GLOBAL"]
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(message=TEXTS | NUMBERS | THINGS)
 @example(message="café 😀")
 @example(message="\ud800")

@@ -1,6 +1,5 @@
 """Boards as SVG: stable ids and classes, every kind of order with its result, and hostile text shown as text."""
 
-import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -8,8 +7,8 @@ import pytest
 from welfare_env import Game, Rules, load_board
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.marks import units_layer
-from welfare_env.render.orders import marks_layer, orders_layer, read_order
-from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colors, power_letters
+from welfare_env.render.orders import marks_layer, orders_layer
+from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance
 from welfare_env.render.phase import phase_svg
 from welfare_env.render.svg import board_svg, map_layer
 
@@ -39,12 +38,6 @@ def test_the_map_has_an_area_for_each_province_and_a_mark_for_each_center(standa
     found = classes(map_layer(standard))
     assert {name for name in found if name.startswith("p-")} == {f"p-{name}" for name in BOARD.provinces}
     assert {name for name in found if name.startswith("c-")} == {f"c-{name}" for name in BOARD.centers}
-
-
-def test_the_whole_names_are_titles(standard):
-    areas = ET.fromstring(map_layer(standard)).iter("path")  # noqa: S314
-    titles = {area.get("id"): area.findtext("title") for area in areas}
-    assert titles["p-BUR"] == "Burgundy (BUR)"
 
 
 def test_areas_and_centers_have_the_class_of_their_owner(standard):
@@ -90,27 +83,6 @@ def test_every_kind_of_order_has_its_classes(standard, order, words, drawn):
     assert [name for name, _ in found[1:]] == ["dislodged-mark"] * ("dislodged" in words)
 
 
-@pytest.mark.parametrize("order", ["WAIVE", "GIVE ENGLAND", ""])
-def test_orders_without_a_unit_are_not_drawn(standard, order):
-    assert read_order(order, "FRANCE", {}) is None
-    assert orders_of(standard, {"FRANCE": [order]}) == []
-
-
-def test_opposite_moves_do_not_lie_on_each_other(standard):
-    """Both bend to their left."""
-    there, back = (
-        _way(orders_layer(standard, POWERS, {"FRANCE": [o]}, {}), "move") for o in ("A PAR - BUR", "A BUR - PAR")
-    )
-    assert there.split("C")[1].split()[:2] != back.split("C")[1].split()[:2]
-
-
-def test_a_dislodged_unit_retreats_from_beside_its_place(standard):
-    orders = {"FRANCE": ["A MAR R GAS"]}
-    here = orders_layer(standard, POWERS, orders, {})
-    beside = orders_layer(standard, POWERS, orders, {}, dislodged={"FRANCE": ["A MAR"]})
-    assert here != beside
-
-
 def test_a_refused_order_is_marked_at_its_unit(standard):
     refused = {"FRANCE": [("A PAR - MOS", "too far"), ("nonsense", "no order"), ("", ""), ("A XYZ H", "no place")]}
     assert orders_of(standard, {}, refused=refused) == [("refused", "refused: A PAR - MOS: too far")]
@@ -133,14 +105,14 @@ def test_hostile_text_is_shown_as_text(standard):
     assert root.findtext(f"{SVG}title") == nasty
 
 
-@pytest.mark.parametrize("nasty", ["\0", "\x0b\x1b[31m", "\ud800", "\ufffe", "]]>", "<!--", "x" * 100_000])
+@pytest.mark.parametrize("nasty", ["\0\x0b\x1b[31m", "\ud800\ufffe", "]]><!--", "x" * 100_000])
 def test_what_xml_does_not_allow_is_replaced_and_long_text_cut(standard, nasty):
     svg = board_svg(standard, POWERS, {}, {}, title=nasty, notes={"ITALY": nasty})
     ET.fromstring(svg.encode())  # noqa: S314
     assert len(svg) < 150_000
 
 
-@pytest.mark.parametrize("name", ["clique:3", "shared-clique:2", "pure", "ancmed", "standard"])
+@pytest.mark.parametrize("name", ["clique:3", "standard"])
 def test_a_game_on_any_board_is_well_formed_from_start_to_end(name):
     game = Game(name, Rules(years=1))
     while not game.is_done:
@@ -150,21 +122,6 @@ def test_a_game_on_any_board_is_well_formed_from_start_to_end(name):
 
 def test_the_same_position_gives_the_same_picture():
     assert phase_svg(Game()) == phase_svg(Game())
-
-
-def test_powers_have_different_colors_and_letters():
-    assert len(set(power_colors(POWERS).values())) == 7
-    assert power_letters(POWERS) == {power: power[0] for power in POWERS}
-    toy = load_board("shared-clique:19").powers
-    assert len(set(power_colors(toy).values())) == 20 == len(set(OTHERS))
-    assert sorted(power_letters(toy).values()) == sorted("ABCDEFGHIJKLMNOPQRST")
-
-
-def test_letters_where_names_begin_alike():
-    assert power_letters(["FRANCE", "FINLAND"]) == {"FRANCE": "Fr", "FINLAND": "Fi"}
-    assert power_letters(["NORTH", "NORWAY", "NORSE"]) == {"NORTH": "T", "NORWAY": "W", "NORSE": "S"}
-    assert power_letters(["A", "AA", "AAA"]) == {"A": "1", "AA": "2", "AAA": "3"}
-    assert power_letters(["SOLO"]) == {"SOLO": "S"}
 
 
 def test_great_powers_differ_in_the_eyes_of_the_color_blind():
@@ -183,9 +140,3 @@ _PROTAN = ((0.11238, 0.88762, 0), (0.11238, 0.88762, 0), (0.00401, -0.00401, 1))
 def _seen(color, matrix):
     linear = [(int(color[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
     return [max(0, sum(w * v for w, v in zip(row, linear, strict=True))) ** (1 / 2.2) for row in matrix]
-
-
-def _way(layer, kind):
-    """The path data of the line of the first order of a kind."""
-    group = re.search(rf'<g class="order {kind}.*?</g>', layer)[0]
-    return re.search(r'class="line" d="([^"]+)"', group)[1]

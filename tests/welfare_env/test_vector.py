@@ -13,12 +13,9 @@ from welfare_env.envs.vector import VectorEnv
 from welfare_env.rules import Rules
 
 WRONG = {  # what is no choice of any row, by type
-    "i4": (999, -2, -5, 10**9, -(2**31), 2**31 - 1),
-    "i8": (-2, 2**31, 2**32, 2**32 - 1, -(2**32), 2**63 - 1, -(2**63)),
-    "u8": (2**31, 2**32 - 1, 2**32, 2**64 - 1, 2**63),
-    "u4": (2**31, 2**32 - 1),
-    "i2": (-2, 2**15 - 1, -(2**15)),
-    "u2": (2**16 - 1,),
+    "i4": (999, -2, 2**31 - 1),
+    "i8": (-2, 2**32, -(2**32)),
+    "u8": (2**32 - 1, 2**64 - 1),
 }
 
 
@@ -33,8 +30,7 @@ def played(games, steps):
     return paid, ended, games.rows.copy()
 
 
-@pytest.mark.parametrize("variant", ["welfare", "standard"])
-@pytest.mark.parametrize("map_name", ["standard", "clique:4"])
+@pytest.mark.parametrize(("map_name", "variant"), [("standard", "standard"), ("clique:4", "welfare")])
 def test_every_step_is_the_engines(variant, map_name):
     games = welfare_env.vector_env(8, map_name, variant=variant, years=3)
     games.reset(seed=1)
@@ -140,25 +136,6 @@ def test_observations_are_those_of_the_environments():
         assert np.array_equal(seen, observe(games.board, games.state(game), 3, power))
 
 
-def test_padded_lists_hold_the_compact_ones():
-    games = welfare_env.vector_env(2)
-    games.reset(seed=0)
-    table = games.legal.padded()
-    assert np.array_equal(table[table >= 0], games.legal.orders)
-    assert games.legal.padded(width=1).shape == (len(games.legal), 1)
-
-
-def test_winter_choices_that_do_not_go_together_are_dropped():
-    games = welfare_env.vector_env(1, years=2)
-    games.reset(seed=0)
-    while games.state(0).phase_type != "A":
-        games.step(games.sample())
-    before = games.state(0)
-    games.step(np.zeros(len(games.legal), np.int64))  # disband everything and build everywhere
-    assert len(before.units) > 0
-    assert len(games.state(0).units) == 0
-
-
 @pytest.mark.parametrize("choices", [np.zeros(3, int), np.zeros((2, 2), int), [0.5] * 22, None], ids=range(4))
 def test_choices_that_are_none(choices):
     games = welfare_env.vector_env(1)
@@ -178,8 +155,7 @@ def begun(threads: int, in_winter: bool) -> VectorEnv:
     return games
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("in_winter", [False, True])
+@pytest.mark.parametrize(("in_winter", "threads"), [(False, 1), (True, 3)])
 def test_a_choice_that_its_row_does_not_have_is_refused(in_winter: bool, threads: int) -> None:
     games, unharmed = begun(threads, in_winter), begun(threads, in_winter)
     legal, fair = games.legal, games.sample()
@@ -198,7 +174,7 @@ def test_a_choice_that_its_row_does_not_have_is_refused(in_winter: bool, threads
     np.testing.assert_array_equal(games.rows, unharmed.rows)
 
 
-@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "u2", "u4", "u8", ">i4"])
+@pytest.mark.parametrize("kind", ["i1", "u8", ">i4"])
 def test_a_rows_first_and_last_choice_are_taken_in_any_type(kind: str) -> None:
     results = []
     for given in ("i4", kind):

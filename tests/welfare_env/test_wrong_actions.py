@@ -2,14 +2,23 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import welfare_env
-from welfare_env import ActionError, Game, GameOverError, IllegalOrderError, OrderError, PressError
+from welfare_env import (
+    ActionError,
+    Game,
+    GameOverError,
+    IllegalOrderError,
+    OrderError,
+    PressError,
+    Rules,
+    RulesError,
+    checks,
+)
 
 SLOTS = 38  # of a power in the parallel environment, on the standard map
 GARBAGE: list[Any] = [
@@ -19,8 +28,7 @@ GARBAGE: list[Any] = [
 NO_NUMBERS: list[Any] = [-1, 10**9, 2**70, True, np.array(1.5), np.array(True), np.float64(1)]
 NO_CHOICES: list[Any] = [1, [1.5] * SLOTS, np.zeros(SLOTS), np.zeros((SLOTS, 1), int), np.zeros(SLOTS, bool)]
 BAD_MESSAGES: list[Any] = [
-    *({"NOBODY": "x"}, {"GLOBAL": 5}, {5: "x"}, {None: "x"}, {("a", "b"): "x"}, {"GLOBAL": "\ud800"}),
-    *({"GLOBAL": "x" * 5000}, {"GLOBAL": " "}, {"GLOBAL": np.array(["x", "y"])}),
+    *({"NOBODY": "x"}, {"GLOBAL": 5}, {5: "x"}, {"GLOBAL": "\ud800"}, {"GLOBAL": "x" * 5000}),
 ]
 
 
@@ -83,12 +91,12 @@ def test_with_press_too(make: Callable[..., Turned], asked: str) -> None:
         check_refused(turned, action, ActionError)
 
 
-@pytest.mark.parametrize("messages", BAD_MESSAGES, ids=lambda messages: repr(messages)[:30])
-def test_messages_that_cannot_be_sent(make: Callable[..., Turned], messages: Any) -> None:
-    check_refused(make(strict=True), {"orders": [], "messages": {"GLOBAL": "hello"} | messages}, PressError)
-    turned = make()
-    assert len(turned.act({"orders": [], "messages": messages})) == 1
-    assert turned.game.messages == ()
+def test_messages_that_cannot_be_sent(make: Callable[..., Turned]) -> None:
+    for messages in BAD_MESSAGES:
+        check_refused(make(strict=True), {"orders": [], "messages": {"GLOBAL": "hello"} | messages}, PressError)
+        turned = make()
+        assert len(turned.act({"orders": [], "messages": messages})) == 1
+        assert turned.game.messages == ()
 
 
 def test_messages_with_the_orders(make: Callable[..., Turned]) -> None:
@@ -115,16 +123,7 @@ def test_numbers_in_a_message_round(make: Callable[..., Turned]) -> None:
     assert turned.game.orders(agent) == ()
 
 
-def test_illegal_orders_in_a_message_round(make: Callable[..., Turned]) -> None:
-    action = {"orders": ["no order"], "messages": {"GLOBAL": "hello"}}
-    check_refused(make(strict=True), action, OrderError)
-    turned = make()
-    agent = turned.agent
-    assert "no order" in turned.act(action)[0]
-    assert [void.order for void in turned.game.pending_void[agent]] == ["no order"]
-
-
-@pytest.mark.parametrize("orders", [["A PAR H"], ["no order"], ["A BUD - SER", "A BUD H"], [""]], ids=repr)
+@pytest.mark.parametrize("orders", [["A PAR H"], ["A BUD - SER", "A BUD H"]], ids=repr)
 def test_words_that_are_not_legal(make: Callable[..., Turned], orders: list[str]) -> None:
     check_refused(make(press=None, strict=True), orders, OrderError)
     turned = make(press=None)
@@ -132,7 +131,7 @@ def test_words_that_are_not_legal(make: Callable[..., Turned], orders: list[str]
     assert turned.is_parallel or turned.agent == "ENGLAND"
 
 
-@pytest.mark.parametrize("order", ["WAIVE", "A VIE - GAL", "A PAR - BUR", "A BUD D", "A BUD R SER", "GIVE ITALY"])
+@pytest.mark.parametrize("order", ["WAIVE", "A PAR - BUR"])
 def test_a_masked_number(order: str) -> None:
     turned = Turned(welfare_env.make, press=None)
     index = turned.game.board.orders.index
@@ -161,7 +160,7 @@ def test_a_masked_number_in_winter_leaves_the_rest() -> None:
     assert [void.order for void in env.unwrapped.game.history[0].void["FRANCE"]] == ["A MAR B"]
 
 
-@pytest.mark.parametrize("choices", [{0: 99}, {0: -1}, {5: 1}], ids=repr)
+@pytest.mark.parametrize("choices", [{0: 99}, {5: 1}], ids=repr)
 def test_choices_out_of_range(choices: dict[int, int]) -> None:
     array = np.zeros(SLOTS, int)
     array[list(choices)] = list(choices.values())
@@ -172,7 +171,7 @@ def test_choices_out_of_range(choices: dict[int, int]) -> None:
     assert len(turned.game.history[0].orders["AUSTRIA"]) == (3 if 5 in choices else 2)
 
 
-@pytest.mark.parametrize("actions", [None, 5, "FRANCE", [1], {"NOBODY": []}, {"MEDIATOR": []}, {5: []}], ids=repr)
+@pytest.mark.parametrize("actions", [None, [1], {"NOBODY": []}], ids=repr)
 def test_actions_of_nobody(actions: Any) -> None:
     turned = Turned(welfare_env.parallel_env, press=None)
     before = turned.seen()
@@ -192,13 +191,38 @@ def test_a_step_after_the_end_is_an_error(make: Callable[..., Turned]) -> None:
     assert len(turned.env.agents) == 7
 
 
-def test_a_game_of_random_numbers_can_be_saved(make: Callable[..., Turned], tmp_path: Path) -> None:
-    turned, rng = make(map_name="pure", press=None), np.random.default_rng(13)
-    env = turned.env
-    while env.agents:
-        if turned.is_parallel:
-            env.step({agent: rng.integers(-1, env._shape[1], env._shape[0]) for agent in env.agents})
-        else:
-            env.step(None if env.terminations[turned.agent] else int(rng.integers(len(turned.game.board.orders))))
-    turned.game.save(tmp_path / "game.json")
-    assert Game.load(tmp_path / "game.json").record() == turned.game.record()
+@pytest.mark.parametrize("maker", [welfare_env.make, welfare_env.parallel_env])
+def test_options_of_reset(maker: Callable[..., Any]) -> None:
+    finished = Game(rules=Rules(years=1))
+    while not finished.is_done:
+        finished.advance()
+    env = maker(years=1)
+    env.reset(seed=1, options={"game": Game(rules=Rules(years=1))})
+    before = env.unwrapped.game
+    wrong = [5, [], {"gmae": 1}, {"game": 5}, {"game": Game()}, {"game": finished}]
+    for options in [*wrong, {"game": Game("clique:4", Rules(years=1))}]:
+        with pytest.raises(RulesError, match="option"):
+            env.reset(seed=2, options=options)
+    assert env.unwrapped.game is before
+
+
+@pytest.mark.parametrize("maker", [welfare_env.make, welfare_env.parallel_env])
+def test_before_reset(maker: Callable[..., Any]) -> None:
+    env = maker(years=1)
+    doors = [lambda: env.step({}), env.state, env.render]
+    for door in [
+        *doors,
+        *([lambda: env.observe("FRANCE"), env.last, env.agent_iter] if maker is welfare_env.make else []),
+    ]:
+        with pytest.raises(GameOverError, match="reset"):
+            door()
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_any_value_can_be_shown() -> None:
+    for value in (10**5000, "x" * 10**6, [0] * 10**6, {10**5000: 1}, Unprintable(), [Unprintable()], "\ud800"):
+        assert len(checks.quoted(value)) < 200
