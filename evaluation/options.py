@@ -1,4 +1,4 @@
-"""Options that several functions have in common, defined once."""
+"""Functions that pass on their options: their signatures list them, and wrong ones are named."""
 
 from __future__ import annotations
 

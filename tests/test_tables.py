@@ -61,7 +61,7 @@ def test_what_a_study_saves_is_what_the_page_shows(tmp_path):
         tmp_path,
         "gains",
         ["rule", "gain"],
-        [["dove", "1.00 [0.50, 1.50]"], ["marshal", "0.00 [all 20 alike]"], ['hold, "quoted"', ""]],
+        [["dove", "1.00 [0.50, 1.50]"], ["marshal", "0.00 [identical]"], ['hold, "quoted"', ""]],
     )
     command, (head, *rows) = read(tmp_path / "gains.csv")
     assert command.startswith("python ")
@@ -69,6 +69,6 @@ def test_what_a_study_saves_is_what_the_page_shows(tmp_path):
     page = written("a\n<!-- results:gains -->\nold\n<!-- results:end -->\nb\n", tmp_path)
     assert page == f"a\n<!-- results:gains -->\n{markdown(head, rows)}\n<!-- results:end -->\nb\n"
     assert markdown(head, rows).splitlines()[1:] == [
-        "| --- | --: |", "| dove | 1.00 [0.50, 1.50] |", "| marshal | 0.00 [all 20 alike] |", "| hold, \"quoted\" | |"
+        "| --- | --: |", "| dove | 1.00 [0.50, 1.50] |", "| marshal | 0.00 [identical] |", "| hold, \"quoted\" | |"
     ]  # fmt: skip
     assert written(page, tmp_path) == page

@@ -1,4 +1,4 @@
-"""The highest welfare of a path that nobody gains more than epsilon by leaving.
+"""How much welfare a path of play can have if no power gains more than epsilon by leaving it.
 
     python -m research.price_of_peace.frontier --map clique:3 --years 3 --epsilon 0 --epsilon 1
 
