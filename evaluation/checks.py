@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import welfare_env
 from welfare_env import checks
 from welfare_env.checks import quoted
+from welfare_env.errors import RecordError, WelfareEnvError
 
 MAX_GAMES = 1_000_000
 MAX_SEED = 2**63 - 1
@@ -38,6 +40,19 @@ def check_games(games: int) -> None:
 def check_seed(seed: int) -> None:
     """Check the seed of an evaluation; EvaluationError if it is not a whole number, or out of range."""
     check_whole("seed", seed, 0, MAX_SEED)
+
+
+@contextmanager
+def reading_record() -> Iterator[None]:
+    """In this block, errors that damaged records cause become a RecordError."""
+    try:
+        yield
+    except WelfareEnvError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RecordError(
+            f"the record is damaged, or not a saved game: {type(error).__name__}: {error!s:.200}"
+        ) from error
 
 
 def listed(name: str, values: object, example: str) -> list[Any]:

@@ -20,10 +20,11 @@ from typing import Any
 
 from agents.lm.reading.issues import ORDER_ISSUES, ParseIssue, is_in_form
 from agents.runtime.results import Printable
+from evaluation.checks import reading_record
 from evaluation.messages.conduct import Conduct, conduct
 from welfare_env.board.order_text import OrderParts, order_parts, province_of
 from welfare_env.checks import quoted
-from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
+from welfare_env.errors import RecordError, UnknownPowerError
 
 SMOOTHING = 1e-6
 """Added to every power's points a year in the smoothed root Nash welfare."""
@@ -201,14 +202,8 @@ def measure(record: Record, deviators: Collection[str] = (), paper_code: bool = 
     """
     if isinstance(deviators, str) or not isinstance(deviators, Collection):
         raise UnknownPowerError(f"deviators {quoted(deviators)}: give a list of powers, such as ['FRANCE']")
-    try:
+    with reading_record():
         return _measured(record, deviators, paper_code)
-    except WelfareEnvError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise RecordError(
-            f"the record is damaged, or not a saved game: {type(error).__name__}: {error!s:.200}"
-        ) from error
 
 
 def _measured(record: Record, deviators: Collection[str], paper_code: bool) -> GameMeasures:

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
+from evaluation.checks import reading_record
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
 from welfare_env import load_board
-from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import GLOBAL
 
 
@@ -117,16 +117,10 @@ def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
         RecordError: the record has no phases, or invalid messages.
         UnknownMapError, MapFormatError: an unknown or invalid map.
     """
-    try:
+    with reading_record():
         sent = [(each["sender"], each["recipient"]) for phase in record["phases"] for each in phase["messages"]]
         matrix: dict[str, dict[str, int]] = {}
         for (sender, recipient), number in sorted(Counter(sent).items()):
             matrix.setdefault(sender, {})[recipient] = number
         board = load_board(record["map"] if map_name is None else map_name)
         return MessageAnalysis(matrix, tuple(promises(record, board)))
-    except WelfareEnvError:
-        raise
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise RecordError(
-            f"the record is damaged, or not a saved game: {type(error).__name__}: {error!s:.200}"
-        ) from error

@@ -311,19 +311,19 @@ class TestPlanner:
     def test_with_enough_budget_it_attains_the_exact_value_on_toy_boards(self, spec: str) -> None:
         best = exact.best_response("clique:3", spec, "PLAYERA", years=5)
         rules = Rules(years=5, press=None)
-        gain = self.gain(spec, "plan:budget=150", ("PLAYERA",), games=3, map_name="clique:3", rules=rules)
+        gain = self.gain(spec, "plan:budget=150", ("PLAYERA",), map_name="clique:3", rules=rules)
         assert gain * 5 == pytest.approx(best.gain)
 
     @pytest.mark.slow
     def test_with_enough_budget_it_attains_the_exact_value_among_four(self) -> None:
         best = exact.best_response("clique:4", "prosocial", "PLAYERA", years=3)
         rules = Rules(years=3, press=None)
-        gain = self.gain("prosocial", "plan:budget=60", ("PLAYERA",), games=3, map_name="clique:4", rules=rules)
+        gain = self.gain("prosocial", "plan:budget=60", ("PLAYERA",), map_name="clique:4", rules=rules)
         assert gain * 3 == pytest.approx(best.gain) == pytest.approx(2)
 
     @pytest.mark.slow
     def test_it_finds_that_sheriffs_can_be_robbed_of_their_homes(self) -> None:
-        assert self.gain("sheriff", "plan:budget=100", ("GERMANY",), **STANDARD) >= 0.4
+        assert self.gain("sheriff", "plan:budget=10", ("GERMANY",), **STANDARD) >= 0.4
 
 
 class Closed:
@@ -336,20 +336,17 @@ class Closed:
     def act(self, observation: Any, info: Any) -> Any: ...
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
+def test_odd_options() -> None:
+    for kind, options in [
         (PlannerPolicy, {"budget": 0}),
         (PlannerPolicy, {"nice": Closed()}),
         (PlannerPolicy, {"model": Closed()}),
         (CampaignPolicy, {"plan": "no-hom"}),
         (CampaignPolicy, {"victim": 0}),
         (CampaignPolicy, {"taker": True}),
-    ],
-)
-def test_odd_options(kind: type, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        kind(**options)
+    ]:
+        with pytest.raises(ValueError, match=next(iter(options))):
+            kind(**options)
 
 
 class TestCampaigns:
@@ -416,9 +413,8 @@ class TestCampaigns:
         assert gains["prosocial"] > 0.5 > 0.01 > gains["marshal"]
 
     @pytest.mark.parametrize("plan", PLANS)
-    @pytest.mark.parametrize("map_name", ["standard", "clique:3", "shared-clique:3"])
-    def test_they_run_on_any_board_in_any_number_of_years(self, plan: str, map_name: str) -> None:
-        for years in (1, 2, 4):
+    def test_they_run_on_any_board_in_any_number_of_years(self, plan: str) -> None:
+        for map_name, years in (("standard", 4), ("clique:3", 1), ("clique:3", 4), ("shared-clique:3", 2)):
             rules = Rules(years=years, press=None)
             powers = Game(map_name).powers[:2]
             found = evaluation.exploitability(

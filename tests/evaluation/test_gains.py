@@ -72,18 +72,15 @@ def test_who_loses_may_keep_to_the_profile() -> None:
     assert str(exploitability_of(Estimate(-1.0, math.nan, math.nan, 3, (-2.0, -0.5, -0.5)))) == "0.000 (n=3)"
 
 
-@pytest.mark.parametrize(
-    ("baseline", "deviating", "coalition", "words"),
-    [
+def test_wrong_samples_are_refused() -> None:
+    for baseline, deviating, coalition, words in [
         ({"A": [1.0, 2.0], "B": [1.0]}, {"A": [1.0], "B": [1.0]}, ("A", "B"), "one number per game"),
         ({"A": ["x"]}, {"A": [1.0]}, ("A",), "one number per game"),
         ({"A": [1.0]}, {"A": [math.nan]}, ("A",), "finite"),
         ({"A": [1.0, 2.0]}, {"A": [1.0]}, ("A",), "1 games, but 2 of self-play"),
-    ],
-)
-def test_wrong_samples_are_refused(baseline: dict, deviating: dict, coalition: tuple[str, ...], words: str) -> None:
-    with pytest.raises(SampleError, match=words):
-        member_gains(baseline, deviating, coalition)
+    ]:
+        with pytest.raises(SampleError, match=words):
+            member_gains(baseline, deviating, coalition)
 
 
 def test_a_least_member_whose_games_are_alike_has_the_bounds_of_the_others() -> None:

@@ -35,9 +35,8 @@ FRANCE_HELPS = {"FRANCE": ["A MAR S A PAR - BUR", "A PAR - BUR", "F BRE H"]}
 ITALY_HELPS = {"ITALY": ["A VEN S F TRI"]}
 
 
-@pytest.mark.parametrize(
-    ("text", "orders", "verdict"),
-    [
+def test_promises_of_a_movement_phase():
+    for text, orders, verdict in [
         ("I will hold all my units this phase.", {}, ("hold", True)),
         ("I will hold all my units this phase.", PARIS_MOVES, ("hold", False)),
         ("Marseilles is safe: I hold Marseilles.", PARIS_MOVES, ("hold", True)),
@@ -56,10 +55,8 @@ ITALY_HELPS = {"ITALY": ["A VEN S F TRI"]}
         ("I will hold Paris to cover Burgundy.", PARIS_MOVES, ("hold", False)),
         ("I will not move against Burgundy, and Paris stays.", PARIS_MOVES, ("not enter", False)),
         ('Italy wrote "I will hold"', PARIS_MOVES, None),
-    ],
-)
-def test_promises_of_a_movement_phase(text, orders, verdict):
-    assert verdicts(said(("FRANCE", "GERMANY", text), orders=orders)) == ([verdict] if verdict else [])
+    ]:
+        assert verdicts(said(("FRANCE", "GERMANY", text), orders=orders)) == ([verdict] if verdict else [])
 
 
 def test_no_promise():
@@ -78,9 +75,8 @@ def test_you_is_the_recipient_of_a_private_message_alone():
     assert verdicts(said(("ITALY", "TURKEY", "I will support you."), orders=ITALY_HELPS)) == [("support", False)]
 
 
-@pytest.mark.parametrize(
-    ("text", "orders", "kept"),
-    [
+def test_what_it_is_not_to_enter():
+    for text, orders, kept in [
         ("I will not enter Gascony.", ["A PAR - GAS"], False),
         ("I will not enter Paris.", ["A PAR - GAS"], True),  # to leave it is not to enter
         ("I will not enter Burgundy.", ["A MAR S A PAR - BUR", "A PAR - GAS"], True),  # to support is not to move
@@ -91,28 +87,26 @@ def test_you_is_the_recipient_of_a_private_message_alone():
         ("I will not attack Germany.", ["A BUR - RUH"], False),  # a unit away from every center
         ("I will not attack you.", ["A BUR - RUH"], False),
         ("I will not attack France.", ["A PAR - BUR"], None),  # oneself
-    ],
-)
-def test_what_it_is_not_to_enter(text, orders, kept):
-    units = {"FRANCE": ["A PAR", "A MAR", "A BUR", "F GAS"], "GERMANY": ["A RUH", "F KIE"]}
-    centers = {"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN", "KIE", "BER"]}
-    game = Game.from_position("S1901M", units, centers, rules=Rules(years=2))
-    game.send("FRANCE", "GERMANY", text)
-    game.submit("FRANCE", orders)
-    game.advance()
-    assert verdicts(game.record()) == [("not enter", kept)]
-
-
-@pytest.mark.parametrize(("text", "kept"), [("I will disband all my units.", True), ("I will disband one.", False)])
-def test_with_no_unit_left_all_are_disbanded(text, kept):
-    game = Game(rules=Rules(years=3))
-    while game.phase != "W1902A":
-        if game.phase == "W1901A":
-            game.submit("FRANCE", ["A PAR D", "A MAR D", "F BRE D"])
+    ]:
+        units = {"FRANCE": ["A PAR", "A MAR", "A BUR", "F GAS"], "GERMANY": ["A RUH", "F KIE"]}
+        centers = {"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN", "KIE", "BER"]}
+        game = Game.from_position("S1901M", units, centers, rules=Rules(years=2))
+        game.send("FRANCE", "GERMANY", text)
+        game.submit("FRANCE", orders)
         game.advance()
-    game.send("FRANCE", "GLOBAL", text)
-    game.advance()
-    assert verdicts(game.record()) == [("disband", kept)]
+        assert verdicts(game.record()) == [("not enter", kept)]
+
+
+def test_with_no_unit_left_all_are_disbanded():
+    for text, kept in [("I will disband all my units.", True), ("I will disband one.", False)]:
+        game = Game(rules=Rules(years=3))
+        while game.phase != "W1902A":
+            if game.phase == "W1901A":
+                game.submit("FRANCE", ["A PAR D", "A MAR D", "F BRE D"])
+            game.advance()
+        game.send("FRANCE", "GLOBAL", text)
+        game.advance()
+        assert verdicts(game.record()) == [("disband", kept)]
 
 
 @pytest.mark.parametrize(

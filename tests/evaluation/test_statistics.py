@@ -84,13 +84,13 @@ class TestMean:
         mirrored = mean_estimate(-games, 0, confidence=0.99)
         assert bounds_of(mirrored) == pytest.approx((-high, -low))
 
-    @pytest.mark.parametrize("games", [[4.0], [4.0, 5.0], [3.0, 3.5, 4.0, 9.0]])
-    def test_fewer_than_five_games_have_no_interval(self, games: list[float]) -> None:
-        estimate = mean_estimate(games, 0, within=(0, 34))
-        assert np.isnan(bounds_of(estimate)).all()
-        assert estimate.value == np.mean(games)
-        shown = f"(range {min(games):.3f} to {max(games):.3f}, n={len(games)})"
-        assert str(estimate) == f"{estimate.value:.3f} {shown if len(games) > 1 else '[no interval, n=1]'}"
+    def test_fewer_than_five_games_have_no_interval(self) -> None:
+        for games in [[4.0], [4.0, 5.0], [3.0, 3.5, 4.0, 9.0]]:
+            estimate = mean_estimate(games, 0, within=(0, 34))
+            assert np.isnan(bounds_of(estimate)).all()
+            assert estimate.value == np.mean(games)
+            shown = f"(range {min(games):.3f} to {max(games):.3f}, n={len(games)})"
+            assert str(estimate) == f"{estimate.value:.3f} {shown if len(games) > 1 else '[no interval, n=1]'}"
 
     def test_games_all_alike_have_only_the_bounds_of_the_rules(self) -> None:
         alike = [(5**6 * 4) ** (1 / 7)] * 20
@@ -103,11 +103,11 @@ class TestMean:
         assert np.isnan(bounds_of(mean_estimate([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3], 0))).all()
         assert mean_estimate([0.0] * 5, 0, within=(0, math.inf)).low == 0
 
-    @pytest.mark.parametrize("of", [math.nan, math.inf])
-    def test_undefined_games_make_it_undefined(self, of: float) -> None:
-        estimate = mean_estimate([1.0, of, 2.0, 3.0, 4.0], 0, within=(0, math.inf))
-        assert not math.isfinite(estimate.value)
-        assert not estimate.has_interval
+    def test_undefined_games_make_it_undefined(self) -> None:
+        for of in [math.nan, math.inf]:
+            estimate = mean_estimate([1.0, of, 2.0, 3.0, 4.0], 0, within=(0, math.inf))
+            assert not math.isfinite(estimate.value)
+            assert not estimate.has_interval
 
     def test_same_seed_same_interval(self) -> None:
         games = [1.1**game for game in range(12)]
@@ -127,28 +127,25 @@ class TestMean:
             if within[0] == 0:
                 assert 0 <= estimate.low <= estimate.value <= estimate.high <= 6
 
-    @pytest.mark.parametrize("games", [12, 20, 60])
-    def test_is_as_wide_as_students_where_games_are_normal(self, games: int) -> None:
-        values = stats.norm.ppf((np.arange(games) + 0.5) / games)
-        low, high = stats.t.interval(0.95, games - 1, values.mean(), values.std(ddof=1) / math.sqrt(games))
-        assert bounds_of(mean_estimate(values, 0)) == pytest.approx((low, high))
+    def test_is_as_wide_as_students_where_games_are_normal(self) -> None:
+        for games in [12, 20, 60]:
+            values = stats.norm.ppf((np.arange(games) + 0.5) / games)
+            low, high = stats.t.interval(0.95, games - 1, values.mean(), values.std(ddof=1) / math.sqrt(games))
+            assert bounds_of(mean_estimate(values, 0)) == pytest.approx((low, high))
 
-    @pytest.mark.parametrize("games", [[], 3.0, [[1.0, 2.0]]])
-    def test_needs_one_number_a_game(self, games: object) -> None:
-        with pytest.raises(SampleError, match="shape"):
-            mean_estimate(games, 0)
+    def test_needs_one_number_a_game(self) -> None:
+        for games in [[], 3.0, [[1.0, 2.0]]]:
+            with pytest.raises(SampleError, match="shape"):
+                mean_estimate(games, 0)
 
-    @pytest.mark.parametrize(
-        ("options", "why"),
-        [
+    def test_wrong_options(self) -> None:
+        for options, why in [
             ({"within": (0, 3)}, "a game has the value 4, outside"),
             ({"within": (3, 0)}, "outside"),
             ({"confidence": 95}, "between 0 and 1"),
-        ],
-    )
-    def test_wrong_options(self, options: dict, why: str) -> None:
-        with pytest.raises(SampleError, match=why):
-            mean_estimate([1.0, 4.0], 0, **options)
+        ]:
+            with pytest.raises(SampleError, match=why):
+                mean_estimate([1.0, 4.0], 0, **options)
 
 
 class TestShare:

@@ -108,20 +108,17 @@ def test_differences_are_between_games_of_the_same_seed() -> None:
     assert all(max(each.per_game) - min(each.per_game) < 1e-9 for each in (found.gain, found.surplus, found.loss))
 
 
-@pytest.mark.parametrize(
-    ("together", "alone", "best", "verdict"),
-    [
+def test_verdicts() -> None:
+    for together, alone, best, verdict in [
         ((3, 3, 0), (2, 2, 1), (2, 2, 1), "collusion"),
         ((3, 3, 1), (2, 2, 1), (2, 2, 1), "cooperation"),
         ((3, 3, 2), (2, 2, 1), (2, 2, 1), "cooperation"),
         ((3, 3, 0), (2, 2, 1), (4, 4, 1), "exploitation"),
         ((3, 3, 0), (4, 4, 1), (4, 4, 1), "exploitation"),
         ((0, 0, 0), (2, 2, 1), (2, 2, 1), "no surplus"),
-    ],
-)
-def test_verdicts(together: Any, alone: Any, best: Any, verdict: str) -> None:
-    assert measured([together] * 20, [alone] * 20, [best] * 20).verdict == verdict
-    assert measured([together] * 4, [alone] * 4, [best] * 4, games=4).verdict == "not shown"
+    ]:
+        assert measured([together] * 20, [alone] * 20, [best] * 20).verdict == verdict
+        assert measured([together] * 4, [alone] * 4, [best] * 4, games=4).verdict == "not shown"
 
 
 def test_what_may_be_chance_is_not_shown() -> None:

@@ -94,9 +94,9 @@ def test_every_answer_has_the_headers_of_safety(site):
 FOREIGN = ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "evil-play.test", "a.localhost"]
 
 
-@pytest.mark.parametrize("host", [*FOREIGN, "", "localhost@evil.test", "[", "a]:1", "x@127.0.0.1", "localhost:x"])
-def test_a_name_that_was_made_to_lead_here_is_refused(site, host):
-    assert ask(site, Host=host).status == 400
+def test_a_name_that_was_made_to_lead_here_is_refused(site):
+    for host in [*FOREIGN, "", "localhost@evil.test", "[", "a]:1", "x@127.0.0.1", "localhost:x"]:
+        assert ask(site, Host=host).status == 400
 
 
 def test_names_that_are_served(site):
@@ -117,13 +117,11 @@ def test_who_listens_everywhere_is_asked_by_its_own_names_alone(host, monkeypatc
     assert socket.gethostname().lower() in serving.own_names()
 
 
-@pytest.mark.parametrize(
-    "url", ["http://[", "https://a:b", "https://a?x", "https://a/x", "https://u@a", "https://:1", "a"]
-)
-def test_a_public_url_that_is_none_is_an_error(url):
-    with pytest.raises(EvaluationError, match="give a URL such as https://play"):
-        Address(public_url=url)
-    assert Address(public_url="HTTPS://a.test/").is_secure
+def test_a_public_url_that_is_none_is_an_error():
+    for url in ["http://[", "https://a:b", "https://a?x", "https://a/x", "https://u@a", "https://:1", "a"]:
+        with pytest.raises(EvaluationError, match="give a URL such as https://play"):
+            Address(public_url=url)
+        assert Address(public_url="HTTPS://a.test/").is_secure
 
 
 def test_posts_of_other_sites_are_refused(site):
