@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
-from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lm.models.faults import SCHEMA
@@ -55,13 +53,12 @@ class Finding:
 
 
 class _Asked(NamedTuple):
-    """A question, its reply, and the seconds that it took."""
+    """A question about a phase, and its reply."""
 
     name: str
     view: View
     request: Request
     reply: Reply
-    seconds: float
 
 
 def views() -> dict[str, View]:
@@ -99,13 +96,10 @@ def check_model(player: LMPolicy, on_question: Callable[[], None] = lambda: None
     for name, view in views().items():
         player.reset(view.power)
         request = player.question(view)
-        began = perf_counter()
-        reply = model.complete(request)
-        asked.append(_Asked(name, view, request, reply, perf_counter() - began))
+        asked.append(_Asked(name, view, request, model.complete(request)))
         on_question()
     replies = [_reply_finding(player, each) for each in asked]
-    findings = [_answering(model.name, probe), _schema(player, probe, asked), *replies, *_context(asked)]
-    return [*findings, *_costs(asked)]
+    return [_answering(model.name, probe), _schema(player, probe, asked), *replies, *_context(asked)]
 
 
 def is_same_model(asked: str, answering: str) -> bool:
@@ -164,11 +158,3 @@ def _context(asked: Sequence[_Asked]) -> Iterator[Finding]:
             advice = "give the server a longer context (Ollama: num_ctx in the Modelfile, or OLLAMA_CONTEXT_LENGTH)"
             yield Finding("context", f"{read:,} tokens read of a prompt of {size:,} bytes", False, advice)
             return
-
-
-def _costs(asked: Sequence[_Asked]) -> Iterator[Finding]:
-    spring = asked[0].reply.usage
-    yield Finding("latency", f"{median(each.seconds for each in asked):.1f} s, median of {len(asked)}")
-    cached = f", {spring.cached_tokens} of them from its cache" if spring.cached_tokens else ""
-    dollars = "" if spring.dollars is None else f", ${spring.dollars:.4f}"
-    yield Finding("Spring question", f"{spring.input_tokens} tokens in{cached}, {spring.output_tokens} out{dollars}")

@@ -23,7 +23,7 @@ def check(
     ],
     as_json: Json = False,
 ) -> None:
-    """Test a language model with the questions of every kind of phase: schemas, form of replies, tokens.
+    """Test a language model with the questions of every kind of phase: schemas, and the form of replies.
 
     Exits with status 1 if a setting should be changed.
     """

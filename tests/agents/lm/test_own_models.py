@@ -1,7 +1,6 @@
 """Models of the user's own: a name and `complete`, under our cache, budget and keys."""
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 
 import evaluation
-from agents.lm import LMPolicy
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
 from agents.lm.models import Block, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.budget import Budget
@@ -178,50 +176,3 @@ class TestErrors:
 
         with pytest.raises(ConfigError, match=fault):
             AdaptedModel(Odd()).complete(QUESTION)
-
-
-class TestManyGames:
-    @pytest.mark.slow
-    def test_one_thread_plays_thirty(self) -> None:
-        """All games wait at the same time, in the thread of the caller's event loop."""
-        waiting, most, threads = [0], [0], set()
-
-        class Slow(Mine):
-            async def complete(self, request: Request) -> str:
-                waiting[0] += 1
-                most[0] = max(most[0], waiting[0])
-                threads.add(threading.current_thread())
-                await asyncio.sleep(0.2)
-                waiting[0] -= 1
-                return "{}"
-
-        short = Rules(years=1, message_rounds=0, press=None)
-        seats = tuple((power, "lm:mine" if power == "FRANCE" else "hold") for power in POWERS)
-        specs = [GameSpec(seats, seed, short, "standard", "fast", simultaneous=True) for seed in range(30)]
-
-        async def main() -> list[dict[str, Any]]:
-            models = SharedModels(own={"mine": Slow()})
-            return await asyncio.gather(*(evaluation.aplay_game(each, models) for each in specs))
-
-        before = threading.active_count()
-        records = asyncio.run(main())
-        assert len(records) == 30
-        assert most[0] == 30
-        assert threads == {threading.main_thread()}
-        assert threading.active_count() == before
-
-    def test_a_policy_of_the_users_that_asks_without_await(self) -> None:
-        """It waits within a game of language models: in an event loop below."""
-        own = SharedModels(own={"mine": Mine()})
-
-        class Wrapper:
-            def reset(self, agent: str, seed: int = 0) -> None:
-                self.inner = LMPolicy(own.get("mine"))
-                self.inner.reset(agent, seed)
-
-            def act(self, observation: Any, info: Any) -> Any:
-                return self.inner.act(observation, info)
-
-        seats: dict[str, Any] = dict.fromkeys(POWERS, "lm:mine") | {"FRANCE": Wrapper}
-        record = evaluation.self_play(seats, games=1, rules=RULES, simultaneous=True, models=own).records[0]
-        assert "FRANCE" not in record["welfare_env"]["language_models"]
