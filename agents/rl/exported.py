@@ -147,7 +147,7 @@ class ExportedPolicy(ScriptedPolicy):
             mask = np.zeros(len(board.orders), np.int8)
             mask[position.turn_orders(power, slot, given if is_winter else ())] = 1
             asked = -1 if is_winter else position.slot_province(slot)
-            seen = observe(board, view.state, view.rules.years, power, asked, False, given)
+            seen = observe(board, view.state, view.rules.years, power, asked, 0.0, given)
             (number,) = self._choose(view, {"observation": seen, "action_mask": mask}).tolist()
             if number == WAIVE:
                 continue

@@ -23,7 +23,7 @@ from welfare_env.board.orders import BUILD, CONVOY, DISBAND, HOLD, SUPPORT_HOLD,
 from welfare_env.engine import PHASE, WINTER, kernels, layout_of
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
 from welfare_env.engine.tables import tables_of
-from welfare_env.envs.observation import fill_many, num_features
+from welfare_env.envs.observation import earlier_features, fill_many
 from welfare_env.envs.parallel import legal_shape
 from welfare_env.envs.vector import LegalLists
 from welfare_env.game.press import COLUMNS
@@ -179,8 +179,8 @@ class InputEncoder:
         return Inputs(self, states[decided], position_of, powers, *rows, heard, rounds)
 
     def observe(self, states: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """The states of `games` [k] as `powers` [k] see them: float32 [k, provinces, features]."""
-        seen = np.empty((len(games), len(self.board.provinces), num_features(self.board)), np.float32)
+        """The states of `games` [k] as `powers` [k] see them: float32 [k, provinces, earlier_features]."""
+        seen = np.empty((len(games), len(self.board.provinces), earlier_features(self.board)), np.float32)
         fill_many(self.board, states, self.rules.years, games, powers, seen)
         if not self._sees_points:
             seen[..., -len(self.board.powers) :] = 0

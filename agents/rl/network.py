@@ -22,7 +22,7 @@ from agents.rl.inputs import FEATURES, Inputs, coordinate, draw, order_places, r
 from welfare_env.board.board import Board
 from welfare_env.board.orders import GIVE
 from welfare_env.checks import check_whole
-from welfare_env.envs.observation import num_features
+from welfare_env.envs.observation import earlier_features
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.press import COLUMNS, TOKENS
 
@@ -201,7 +201,7 @@ class BoardNetwork(nn.Module):
         self.size, width, self.powers = size, size.width, len(board.powers)
         self.register_buffer("neighbors", torch.from_numpy(neighbors(board)), persistent=False)
         self.places = order_places(board)
-        self.read = nn.Linear(num_features(board), width)
+        self.read = nn.Linear(earlier_features(board), width)
         self.place = nn.Parameter(torch.zeros(len(board.provinces), width))
         self.exchange = nn.ModuleList(Exchange(width) for _ in range(size.layers))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(size.layers))

@@ -8,6 +8,7 @@ import pytest
 
 import welfare_env
 from welfare_env import Board, Game, Rules, load_board
+from welfare_env.engine import DISLODGED, State, layout_of
 from welfare_env.envs.observation import board_space, num_features, observe
 
 MAPS = ["standard", "standard_france_austria"]
@@ -23,6 +24,8 @@ class Decoded:
         widths = {"unit": number, "fleet": 1, "coast": 2, "dislodged": 2, "owner": number, "center": 1, "home": number}
         widths |= {"kind": 3, "asked": 1, "own_order": 9, "own_dest": 1, "own_help": 1, "phase": 5, "messages": 1}
         widths |= {"years_left": 1, "balance": number, "welfare": number}
+        options = layout_of(board).most_options
+        widths |= {"round": 2, "lost": number, "lost_kind": 3, "retreats": options, "own_number": 1}
         self.columns, start = {}, 0
         for name, width in widths.items():
             self.columns[name] = seen[:, start : start + width]
@@ -96,8 +99,22 @@ def check(game: Game, power: str, seen: np.ndarray) -> None:
         most, years = len(board.centers), state.year + 1
         balance = (len(game.centers[other]) - len(game.units[other])) / most
         assert decoded.everywhere("balance")[column] == pytest.approx(np.clip(balance, -1, 1), abs=1e-6)
-        points = np.clip(game.welfare[other] / most / years, -1, 1)
-        assert decoded.everywhere("welfare")[column] == pytest.approx(points, abs=1e-6)
+        share = game.welfare[other] * len(board.powers) / most / years
+        assert decoded.everywhere("welfare")[column] == pytest.approx(share / np.sqrt(1 + share**2), abs=1e-6)
+    for unit, places in zip(state.dislodged.tolist(), state.retreats.tolist(), strict=True):
+        check_retreat(decoded, *unit, {place for place in places if place >= 0})
+
+
+def check_retreat(decoded: Decoded, owner: int, piece: int, places: set[int]) -> None:
+    """The columns of a dislodged unit tell whose and what it is, and where it may go."""
+    board = decoded.board
+    name, row = board.pieces[piece], board.piece_province[piece]
+    assert decoded.columns["lost"][row].tolist() == [float(power == board.powers[owner]) for power in decoded.powers]
+    coasts = [place for place in board.locations if place.startswith(f"{name[2:5]}/")]
+    kind = [name[0] == "F", *(name[2:] == coast for coast in coasts), 0, 0][:3]
+    assert decoded.columns["lost_kind"][row].tolist() == [float(value) for value in kind]
+    open_to = np.flatnonzero(decoded.columns["retreats"][row])
+    assert {board.location_index[board.moves[name][number]] for number in open_to} == places
 
 
 @pytest.mark.parametrize("map_name", MAPS)
@@ -200,3 +217,41 @@ def test_huge_points_stay_in_the_space() -> None:
     for points in (10**9, -(10**9)):
         game = Game.from_position("S1901M", {}, {}, welfare={"FRANCE": points})
         assert board_space(game.board).contains(observe(game.board, game.position.state, 10, 0))
+
+
+@pytest.mark.parametrize("map_name", ["standard", "ancmed"])
+def test_positions_with_different_legal_futures_look_different(map_name, play_on, scatter) -> None:
+    """Over random games from crowded positions; in retreats also with one of a unit's retreats less."""
+    board, layout, seen, retreats = load_board(map_name), layout_of(load_board(map_name)), {}, 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        units = scatter(board, rng, len(board.provinces) // 2)
+        game = Game.from_position(f"F{board.first_year:04d}M", *units, rules=Rules(years=2), map_name=map_name)
+        while not game.is_done:
+            row = game.position.state.row
+            open_to = np.flatnonzero(row[layout.lost_options : layout.lost_options + row[DISLODGED]])
+            fewer = [row.copy() for _ in open_to]
+            for each, number in zip(fewer, open_to, strict=True):
+                each[layout.lost_options + number] -= 1
+                each[layout.lost_option + number * layout.most_options + each[layout.lost_options + number]] = 0
+            retreats += len(fewer)
+            for each in (row, *fewer):
+                future = each[: layout.welfare].tobytes()  # phase, year, units, dislodged units and retreats, owners
+                for number in range(len(board.powers)):
+                    key = number, observe(board, State(layout, each), 2, number).tobytes()
+                    assert seen.setdefault(key, future) == future
+            play_on(game, rng, phases=1)
+    assert retreats > 3
+
+
+@pytest.mark.parametrize("make", [welfare_env.make, welfare_env.parallel_env], ids=lambda make: make.__name__)
+def test_the_number_of_the_message_round_is_seen(make: Callable[..., Any]) -> None:
+    env, numbers = make(press="tokens", message_rounds=3, years=1), []
+    env.reset(seed=0)
+    for _ in range(40 if make is welfare_env.make else 4):
+        agent = env.agents[0] if make is welfare_env.parallel_env else env.agent_selection
+        seen = env._observation(agent) if make is welfare_env.parallel_env else env.observe(agent)
+        numbers.append(tuple(Decoded(env.unwrapped.board, agent, seen["observation"]).everywhere("round").tolist()))
+        env.step({} if make is welfare_env.parallel_env else {"orders": 0, "messages": {}})
+    third = np.float32(1 / 3)
+    assert list(dict.fromkeys(numbers)) == [(third, 0), (np.float32(2 / 3), 0), (1, 1), (0, 0)]

@@ -310,7 +310,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         self._check_agent(agent)
         turn = self._turns[0] if self._turns and self._turns[0].agent == agent else AgentTurn(agent, MESSAGES)
         legal = {"action_mask": self._options(turn)}
-        return self._seen(agent, self._province(turn), turn.message_round > 0, legal)
+        return self._seen(agent, self._province(turn), turn.message_round, legal)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, reward, termination, truncation and info of the agent whose turn it is.

@@ -171,18 +171,25 @@ class BoardEnv:
 
     # Observations and pictures.
 
-    def _seen(
-        self, agent: str, asked: int, is_message_round: bool, legal: dict[str, np.ndarray]
-    ) -> dict[str, np.ndarray]:
+    def _seen(self, agent: str, asked: int, message_round: int, legal: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """An agent's observation.
 
         Args:
             asked: the province of the unit to be ordered, or -1.
+            message_round: its number; 0: orders are asked for.
             legal: the entries of `_legal_spaces`.
         """
         power = 0 if agent == MEDIATOR else self.board.power_index[agent]
         state, pending = self.game.position.state, self.game._order_numbers(agent)
-        board = observe(self.board, state, self.rules.years, power, asked, is_message_round, pending)
+        board = observe(
+            self.board,
+            state,
+            self.rules.years,
+            power,
+            asked,
+            message_round / max(1, self.rules.message_rounds),
+            pending,
+        )
         seen = {"observation": board, **legal}
         if self.rules.has_tokens:
             seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)

@@ -23,12 +23,24 @@ phase                 5         Spring moves, Spring retreats, Fall moves, Fall 
 messages              1         this is a message round; on every row
 years left            1         fraction of the game's years still to play; on every row
 balance               P         centers minus units, divided by the centers of the map; on every row
-welfare               P         welfare points per year played and center of the map, clipped; on every row
+welfare               P         welfare points x, in even shares of all centers a year, as x / sqrt(1 + x²); on
+                                every row
+round                 2         the number of the message round, divided by their number; this is the last one;
+                                on every row
+dislodged unit        P + 3     whose it is that waits here; a fleet; on the first or second named coast
+retreats              K         it may retreat to the first, second ... place that its unit can reach from here, in
+                                the order of ``board.moves``: not to where the attacker came from, for example
+own order             1         its number in the order vocabulary plus 1, divided by the vocabulary's length
 ====================  ========  ==========================================================================
+
+This is all that legal orders and their results depend on, now and later, up to what the others order in this phase.
+The networks of `training.train` see an earlier form: no more than the columns up to welfare, which is there the points
+per year played and center of the map, clipped.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,17 +50,22 @@ from gymnasium import spaces
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, CONVOY, GIVE, HOLD, WAIVE
 from welfare_env.compiling import compiler_of
-from welfare_env.engine import DISLODGED, PHASE, UNITS, YEAR, State
+from welfare_env.engine import DISLODGED, PHASE, UNITS, YEAR, State, layout_of
 from welfare_env.engine import tables as t
 from welfare_env.engine.tables import tables_of
 
-ENCODING = 1  # version of what environments observe: raise it whenever an entry changes its meaning
+ENCODING = 2  # version of what environments observe: raise it whenever an entry changes its meaning
 ORDER_COLUMNS = BUILD - HOLD + 1
 kernel = compiler_of([], [vars(t), globals()])
 
 
 def num_features(board: Board) -> int:
     """Columns of an observation."""
+    return earlier_features(board) + len(board.powers) + 6 + layout_of(board).most_options
+
+
+def earlier_features(board: Board) -> int:
+    """Columns of an observation in the earlier form."""
     return 5 * len(board.powers) + 28
 
 
@@ -78,7 +95,7 @@ def observe(
     years: int,
     power: int,
     asked: int = -1,
-    asked_messages: bool = False,
+    talk: float = 0.0,
     pending: Sequence[int] = (),
 ) -> np.ndarray:
     """The board as `power` sees it: float32 [provinces, features].
@@ -86,18 +103,21 @@ def observe(
     Args:
         years: length of the game.
         asked: the province to be ordered, or -1.
-        asked_messages: whether this is a message round.
+        talk: the number of the message round, divided by their number; 0: orders are asked for.
         pending: numbers of the orders that the power has given in this phase.
     """
     seen = np.empty((len(board.provinces), num_features(board)), np.float32)
     ordered = np.array(pending, np.int32)
-    fill(tables_of(board).numbers, state.row, years, power, asked, asked_messages, ordered, seen)
+    fill(tables_of(board).numbers, state.row, years, power, asked, float(talk), len(board.orders), ordered, seen)
     return seen
 
 
 @kernel
-def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ignore[no-untyped-def]
-    """Write a power's observation into `seen`, float32 [provinces, features]. Other arguments: see `observe`."""
+def fill(T, s, years, power, asked, talk, orders, pending, seen):  # type: ignore[no-untyped-def]
+    """Write a power's observation into `seen`, float32 [provinces, features]. Other arguments: see `observe`.
+
+    `orders` is the length of the order vocabulary. The width of `seen` says in which form.
+    """
     powers, provinces, centers = T[t.N_POWERS], T[t.N_PROVINCES], T[t.N_CENTERS]
     seen[:] = 0
     fleet = powers
@@ -109,6 +129,12 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
     own = kind + 4
     phase_columns = own + ORDER_COLUMNS + 2
     balance = phase_columns + 7
+    whole_end = earlier_end = balance + 2 * powers
+    is_earlier = seen.shape[1] == earlier_end
+    if not is_earlier:
+        whole_end += 2
+    lost = whole_end
+    retreats = lost + powers + 3
     for u in range(s[UNITS]):
         piece = s[T[t.UNIT_PIECE] + u]
         province, seat = T[T[t.PIECE_PROVINCE] + piece], (s[T[t.UNIT_POWER] + u] - power) % powers
@@ -119,8 +145,21 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
         if coast == 1 or coast == 2:
             seen[province, fleet + coast] = 1
     for d in range(s[DISLODGED]):
-        province = T[T[t.PIECE_PROVINCE] + s[T[t.LOST_PIECE] + d]]
+        piece = s[T[t.LOST_PIECE] + d]
+        province = T[T[t.PIECE_PROVINCE] + piece]
         seen[province, dislodged + (s[T[t.LOST_POWER] + d] != power)] = 1
+        if is_earlier:
+            continue
+        seen[province, lost + (s[T[t.LOST_POWER] + d] - power) % powers] = 1
+        seen[province, lost + powers] = T[T[t.PIECE_TYPE] + piece]
+        coast = T[T[t.LOCATION_COAST] + T[T[t.PIECE_LOCATION] + piece]]
+        if coast == 1 or coast == 2:
+            seen[province, lost + powers + coast] = 1
+        first, options = T[T[t.MOVE_START] + piece], T[t.LOST_OPTION] + d * T[t.N_OPTIONS]
+        for place in range(first, T[T[t.MOVE_START] + piece + 1]):
+            for i in range(s[T[t.LOST_OPTIONS] + d]):
+                if s[options + i] == T[T[t.MOVE_LOCATION] + place]:
+                    seen[province, retreats + place - first] = 1
     for c in range(centers):
         province = T[T[t.CENTER_PROVINCE] + c]
         holder, native = s[T[t.OWNER] + c], T[T[t.HOME_POWER] + c]
@@ -137,29 +176,38 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
         what = order & 15
         if what == WAIVE or what == GIVE:
             continue
-        seen[T[T[t.PIECE_PROVINCE] + (order >> 4 & 511)], own + what - HOLD] = 1
+        ordered = T[T[t.PIECE_PROVINCE] + (order >> 4 & 511)]
+        seen[ordered, own + what - HOLD] = 1
+        if not is_earlier:
+            seen[ordered, seen.shape[1] - 1] = (pending[i] + 1) / orders
         if 2 <= what <= 3 or what == 7:  # moves, by convoy or not, and retreats
             seen[T[T[t.LOCATION_PROVINCE] + (order >> 22 & 511)], own + ORDER_COLUMNS] = 1
         elif 4 <= what <= CONVOY:
             seen[T[T[t.PIECE_PROVINCE] + (order >> 13 & 511)], own + ORDER_COLUMNS + 1] = 1
     seen[0, phase_columns + s[PHASE]] = 1
-    seen[0, phase_columns + 5] = asked_messages
+    seen[0, phase_columns + 5] = talk > 0
     seen[0, phase_columns + 6] = 1 - s[YEAR] / years
     for other in range(powers):
         seat = (other - power) % powers
         seen[0, balance + seat] = max(-1.0, min(1.0, seen[0, balance + seat] / centers))
         points = s[T[t.WELFARE] + other] / (centers * (s[YEAR] + 1))
-        seen[0, balance + powers + seat] = max(-1.0, min(1.0, points))
+        if is_earlier:
+            seen[0, balance + powers + seat] = max(-1.0, min(1.0, points))
+        else:
+            seen[0, balance + powers + seat] = points * powers / math.sqrt(1 + (points * powers) ** 2)
+    if not is_earlier:
+        seen[0, earlier_end] = talk
+        seen[0, earlier_end + 1] = talk == 1
     for p in range(provinces):
         seen[p, kind + T[T[t.PROVINCE_KIND] + p]] = 1
-        for column in range(phase_columns, seen.shape[1]):
+        for column in range(phase_columns, whole_end):
             seen[p, column] = seen[0, column]
 
 
 def fill_many(
     board: Board, states: np.ndarray, years: int, games: np.ndarray, powers: np.ndarray, seen: np.ndarray
 ) -> None:
-    """Write the observations of `powers` in `games` to `seen`. Nothing is checked.
+    """Write the observations of `powers` in `games` to `seen`, in the form of its width. Nothing is checked.
 
     Args:
         states: int32 [n, state size], C-contiguous.
@@ -174,6 +222,11 @@ def fill_many(
 @kernel
 def _fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
     """`fill` for many: the observation of powers[i] in state S[games[i]], into seen[i]."""
-    nowhere, no, none = np.int64(-1), np.bool_(False), np.zeros(0, np.int32)  # typed, as in `engine.kernels`
+    nowhere, no, one, none = (
+        np.int64(-1),
+        np.float64(0),
+        np.int64(1),
+        np.zeros(0, np.int32),
+    )  # typed, as in `engine.kernels`
     for i in range(len(games)):
-        fill(T, S[games[i]], years, powers[i], nowhere, no, none, seen[i])
+        fill(T, S[games[i]], years, powers[i], nowhere, no, one, none, seen[i])

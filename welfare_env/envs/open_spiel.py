@@ -223,7 +223,7 @@ class BoardObserver:
         if not self.dict:
             return
         province = -1 if asked != player or slot == WINTER_TURN else position.slot_province(slot)
-        seen = observe(position.board, position.state, self._years, player, province, False, moment.given[player])
+        seen = observe(position.board, position.state, self._years, player, province, 0.0, moment.given[player])
         self.dict["board"][:] = seen
 
     def string_from(self, state: WelfareDiplomacyState, player: int) -> str:

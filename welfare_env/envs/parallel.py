@@ -262,7 +262,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
 
     def _observation(self, agent: str) -> dict[str, np.ndarray]:
         legal, mask = legal_arrays([] if self._round else self._rows(agent), self._shape)
-        return self._seen(agent, -1, self._round > 0, {"legal": legal, "action_mask": mask})
+        return self._seen(agent, -1, self._round, {"legal": legal, "action_mask": mask})
 
     def _observations(self) -> dict[str, dict[str, np.ndarray]]:
         return {agent: self._observation(agent) for agent in self.agents}
