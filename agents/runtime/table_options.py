@@ -13,7 +13,7 @@ from agents.runtime.table_files import Row, TableError, check_file, check_parque
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 _CSV = typer.Option(
-    help='Write a CSV table to this file (columns: page "Results" of the documentation).', show_default="none"
+    help='Write a CSV table to this file (its columns: page "Columns of tables").', show_default="none"
 )
 _PARQUET = typer.Option(help="Write it as Parquet to this file (needs the extra tables).")
 
