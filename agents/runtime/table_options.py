@@ -12,9 +12,7 @@ import typer
 from agents.runtime.table_files import Row, TableError, check_file, check_parquet, write_csv, write_parquet
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-_CSV = typer.Option(
-    help='Write a CSV table to this file (its columns: page "Columns of tables").', show_default="none"
-)
+_CSV = typer.Option(help='Write a CSV table to this file (its columns: page "Columns of tables").', show_default="none")
 _PARQUET = typer.Option(help="Write it as Parquet to this file (needs the extra tables).")
 
 
