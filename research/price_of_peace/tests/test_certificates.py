@@ -41,6 +41,7 @@ def test_examples(module) -> None:
         pytest.param("clique:5", "player", "randomizing", "0 0 1/2", marks=pytest.mark.slow),
         ("shared-clique:3", "sharer", "stated", "0 0 2"),
         ("shared-clique:3", "excluded", "best", "0 0 1 1"),
+        pytest.param("clique:6", "player", "ranked", "0 0 1", marks=pytest.mark.slow),
         pytest.param("clique:6", "player", "randomizing", "0 0 1/7", marks=pytest.mark.slow),
         pytest.param("clique:7", "player", "ranked", "0 0 0", marks=pytest.mark.slow),
         pytest.param("shared-clique:4", "other", "randomizing", "0 0 1/2", marks=pytest.mark.slow),
@@ -48,16 +49,6 @@ def test_examples(module) -> None:
 )
 def test_gains_are_certified(map_name: str, role: str, punishers: str, wanted: str) -> None:
     assert " ".join(map(str, gains(map_name, role, punishers, len(wanted.split())))) == wanted
-
-
-@pytest.mark.slow
-def test_punishers_who_look_ahead_deter_six_three_years_before_the_end() -> None:
-    """But not two years before it."""
-    search, checker = search_of("clique:6", "player", "ranked"), Checker("clique:6", "PLAYERA")
-    for years, gain in ((3, 1), (4, 0)):
-        certificate = proven(search, years, t=1)
-        assert checker.check(certificate) == len(certificate)
-        assert certificate.upper == (search.path_value(years, years - 1) + gain) * UNIT
 
 
 def test_armed_years_never_pay_on_seven_cores() -> None:
