@@ -63,7 +63,7 @@ test-research: compile  ## one small run of each result of research/: two minute
 TOOLS := .venv-tools
 PIP_inspect := -c constraints.txt -e '.[lm]' -e environments/inspect_welfare_diplomacy
 PIP_verifiers := -c environments/welfare_diplomacy/constraints.txt -e . -e environments/welfare_diplomacy
-PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.10.0 'tomlkit<0.15' 'sb3-contrib>=2.7'
+PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.10.0 'tomlkit<0.15' 'sb3-contrib>=2.7' 'torchrl>=0.14' safetensors
 # compiles llama.cpp: twelve minutes on two busy cores
 PIP_local := -c constraints.txt -e '.[lm]' 'llama-cpp-python[server]==0.3.36' 'gguf>=0.19' 'tokenizers>=0.23'
 PIP_docs := -c constraints.txt -e '.[docs]'
@@ -79,7 +79,7 @@ $(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplo
 test-tools: $(foreach name,inspect verifiers trainers grammars local,$(TOOLS)/$(name)/.installed)  ## tests with inspect, verifiers, TRL, OpenEnv, Stable-Baselines3, two grammar libraries and llama.cpp
 	cd environments/inspect_welfare_diplomacy && ../../$(TOOLS)/inspect/bin/python -m pytest
 	cd environments/welfare_diplomacy && ../../$(TOOLS)/verifiers/bin/python -m pytest
-	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py
+	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py tests/libraries/test_selfplay.py
 	$(TOOLS)/grammars/bin/python -m pytest -m tools tests/libraries/test_grammars.py
 	$(TOOLS)/local/bin/python -m pytest -m tools tests/libraries/test_local_model.py
 

@@ -23,7 +23,6 @@ from agents.rl.plain_networks import PlainNetwork, as_mlp
 from agents.runtime.files import reason, shown
 from modal_env.envs.aec import ModalCombatEnv
 from modal_env.envs.parallel import ParallelModalCombatEnv
-from training.board.modules import BoardModule
 from training.errors import TrainingError
 from training.registration import register
 from welfare_env.envs.aec import DiplomacyEnv
@@ -45,7 +44,7 @@ def written(source: Any, folder: str | os.PathLike[str], module: str | None, env
     else:
         network = source
     network = network.unwrapped() if hasattr(network, "unwrapped") else network
-    if isinstance(network, BoardModule):  # of `training.make_config`: it knows its games
+    if hasattr(network, "reader"):  # a `training.board.modules.BoardModule`: it knows its games
         reader = network.reader
         checkpoint.save(folder, checkpoint.of_network(network.network, reader.board, reader.rules, greedy=False))
     else:
