@@ -17,6 +17,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 def test_without_a_terminal_lines_come_at_steps(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(progress, "EVERY", float("inf"))
     with metered("playing", 60, "games") as meter:
         meter.advance(11)
         monkeypatch.setattr(progress, "EVERY", 0.0)
@@ -26,7 +27,8 @@ def test_without_a_terminal_lines_come_at_steps(
     assert re.search(r"^playing: 12 of 60 games, 0:\d\d:\d\d so far", err, re.M)
 
 
-def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "EVERY", float("inf"))
     with metered("playing", 60, "games") as meter:
         meter.advance(60)
     assert capsys.readouterr() == ("", "")

@@ -18,8 +18,7 @@ def table(columns: int) -> Table:
     return made
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("columns", [1, 2, 6])
+@pytest.mark.parametrize(("width", "columns"), [(60, 6), (80, 2), (120, 1)])
 def test_numbers_and_words_stay_whole(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, columns: int
 ) -> None:

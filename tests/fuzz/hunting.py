@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-BATCHES = int(os.environ.get("FUZZ_BATCHES", "10"))  # a hunt
+BATCHES = int(os.environ.get("FUZZ_BATCHES", "4"))  # a hunt
 BATCH = 50  # examples with one seed
 SLOW = 2.0  # processor seconds that an answer may take, garbage collection included
 

@@ -120,13 +120,6 @@ class TestMasks:
             else:
                 assert tuple(sorted(open_now)) in {tuple(sorted(orders)) for orders in view.legal_orders.values()}
 
-    def test_only_who_has_the_turn_has_orders_open(self) -> None:
-        env = made(press=None)
-        for agent in env.agents:
-            mask = env.observe(agent)["action_mask"]
-            assert (mask.sum() > 1) == (agent == env.agent_selection)
-            assert mask[0] == (agent != env.agent_selection)
-
     def test_waive_is_closed_while_units_have_to_go(self) -> None:
         env = made(press=None)
         units = {"FRANCE": ["A PAR", "A BEL", "A RUH"], "ITALY": ["A ROM"]}
@@ -255,12 +248,6 @@ class TestRevisedOrders:
         env.step(orders if in_turn else {agent: orders})
         assert env.unwrapped.game.orders(agent) == tuple(orders)
         assert env.unwrapped.game.messages == ()
-
-    def test_orders_of_the_last_round_end_the_turn(self) -> None:
-        env = made()
-        speak(env, {(power, 3): [] if power == "FRANCE" else ["WAIVE"] for power in env.agents})
-        asked = {turn.agent for turn in env.unwrapped._turns}
-        assert asked == {"FRANCE"}
 
     def test_the_orders_turn_replaces_them(self) -> None:
         for orders, expected in ((["A PAR - GAS"], ("A PAR - GAS",)), ([], ())):

@@ -178,13 +178,6 @@ class TestTransfers:
         game = self.given(winter, ["GIVE GERMANY"] * 6, strict=False)
         assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (0, 5)
 
-    def test_giving_goes_together_with_builds_or_disbands(self, winter: Position) -> None:
-        game = winter({"FRANCE": ["A BEL"]}, {"FRANCE": ["PAR", "MAR"]}, self.RULES, welfare={"FRANCE": 1})
-        game.submit("FRANCE", ["A PAR B", "GIVE GERMANY"])
-        game.submit("FRANCE", ["GIVE GERMANY", "A BEL D"])
-        game.advance()
-        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (1 - 1 + 2, 1)
-
     def test_nobody_gives_to_itself(self, winter: Position) -> None:
         with pytest.raises(IllegalOrderError, match="itself"):
             self.given(winter, ["GIVE FRANCE"])
@@ -217,13 +210,6 @@ class TestOvermilitarise:
         game.advance()
         assert game.units["FRANCE"] == ("A PAR", "A BEL", "A RUH")
         assert game.welfare["FRANCE"] == -2
-
-    def test_builds_are_limited_by_homes_alone(self, winter: Position) -> None:
-        units = {"FRANCE": ["A SPA", "A BEL", "A RUH"]}
-        game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, self.RULES)
-        game.submit("FRANCE", ["A PAR B", "F MAR B"])
-        game.advance()
-        assert (len(game.units["FRANCE"]), game.welfare["FRANCE"]) == (5, -3)
 
 
 class TestMediator:
