@@ -152,7 +152,7 @@ def _points(axes: Axes, lines: Sequence[Line], welfare: Sequence[evaluation.Esti
 
 
 def _name(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[str]) -> None:
-    """Names at points; points next to each other share one label, at the rightmost, with the names from left to right."""
+    """Names at points; points next to each other share a label, at the rightmost, with the names from left to right."""
     places: dict[tuple[float, float], list[str]] = {}
     for across, up, name in sorted(zip(x, y, names, strict=True)):
         near = next((p for p in places if across - p[0] < 1 and abs(p[1] - up) < 0.2), (across, up))
