@@ -212,18 +212,22 @@ def measure_all(measured: Sequence[Row], rounds: int, seconds: float, progress: 
 
 
 def rate_table(measured: Sequence[Row]) -> Table:
-    """Rates, and the speedup of the first row over each of RLlib's."""
+    """Rates, and the speedup of the first row over each of RLlib's: of playing, and with the last row's learning."""
     table = Table(title="agent-steps a CPU-second: medians", title_justify="left")
     table.add_column("what", max_width=52)
-    for heading in ("rate", "lowest - highest", "us each", "batched runner is"):
+    for heading in ("rate", "lowest - highest", "us each", "batched runner is", "and learning"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in measured:
-        times = ""
+        times = both = ""
         if "RLlib" in row.name:
+            rounds = zip(measured[0].rates, row.rates, measured[-1].rates, strict=True)
+            both = (
+                f"{median((1 / theirs + 1 / learn) / (1 / mine + 1 / learn) for mine, theirs, learn in rounds):.1f} x"
+            )
             ratios = [mine / theirs for mine, theirs in zip(measured[0].rates, row.rates, strict=True)]
             times = f"{median(ratios):.1f} x ({min(ratios):.1f} - {max(ratios):.1f})"
         spread = f"{min(row.rates):,.0f} - {max(row.rates):,.0f}"
-        table.add_row(row.name, f"{row.rate:,.0f}", spread, f"{1e6 / row.rate:,.0f}", times)
+        table.add_row(row.name, f"{row.rate:,.0f}", spread, f"{1e6 / row.rate:,.0f}", times, both)
     return table
 
 
