@@ -47,16 +47,15 @@ A language model (``lm:...``) writes programs, too.
 An exploiter's thresholds are options, too: ``units=10,years=3,centers=10,last_years=2`` (defaults for ten-year games).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import CoalitionPolicy, PlanningPolicy, Policy, ReseedablePolicy, ScriptedPolicy
 from agents.scripted.deterrents.deterrent import DeterrentPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
-from agents.scripted.planner.planner import PlannerPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
@@ -64,6 +63,8 @@ from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs import Profile, ProfileError, Spec, canonical, make, read, read_profile
 
 if TYPE_CHECKING:
+    from agents.modal.players import BestReplyPolicy, MixPolicy
+    from agents.scripted.planner.planner import PlannerPolicy
     from agents.seat_game import SeatGame, SeatTurn
 
 __all__ = [
@@ -96,13 +97,19 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Imports `SeatGame` and `SeatTurn` on first use."""
-    if name not in ("SeatGame", "SeatTurn"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agents import seat_game
+_LATE = {
+    **dict.fromkeys(("BestReplyPolicy", "MixPolicy"), "agents.modal.players"),
+    "PlannerPolicy": "agents.scripted.planner.planner",
+    **dict.fromkeys(("SeatGame", "SeatTurn"), "agents.seat_game"),
+}
+"""Names that are imported on first use, as they load many modules -> where they are."""
 
-    return getattr(seat_game, name)
+
+def __getattr__(name: str) -> Any:
+    """Imports a name of `_LATE`."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)
 
 
 def __dir__() -> list[str]:

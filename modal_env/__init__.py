@@ -31,49 +31,45 @@ Command line: ``python -m modal_env --help``.
 
 from __future__ import annotations
 
-import importlib
-import inspect
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
-from modal_env import errors
-from modal_env.best_replies import replies
-from modal_env.checks import whole
-from modal_env.dynamics.basins import basins
-from modal_env.dynamics.growth import growth
-from modal_env.dynamics.replicator import replicator
-from modal_env.dynamics.stability import jacobian
-from modal_env.envs.rounds import Round
-from modal_env.envs.setting import Setting, make_setting
-from modal_env.errors import FormulaError, GameError, ModalError, ProgramActionError
-from modal_env.games.equilibria import Equilibrium, equilibria, exploitability
-from modal_env.games.game import ProgramGame
-from modal_env.games.payoffs import PRESETS
-from modal_env.logic import library
-from modal_env.logic.library import (
-    LIBRARY,
-    POST,
-    SOURCES,
-    CooperateBot,
-    DefectBot,
-    FairBot,
-    MirrorBot,
-    OneBot,
-    PrudentBot,
-    RandomBot,
-    SlipBot,
-)
-from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import play
-from modal_env.logic.tournaments import tournament
-
 if TYPE_CHECKING:
+    from modal_env import errors
+    from modal_env.best_replies import replies
+    from modal_env.dynamics.basins import basins
     from modal_env.dynamics.finite import fixation, rare_mutations
-    from modal_env.envs.vector import VectorEnv
+    from modal_env.dynamics.growth import growth
+    from modal_env.dynamics.replicator import replicator
+    from modal_env.dynamics.stability import jacobian
+    from modal_env.envs.doors import make, parallel_env, vector_env
+    from modal_env.envs.rounds import Round
+    from modal_env.envs.setting import Setting
+    from modal_env.errors import FormulaError, GameError, ModalError, ProgramActionError
+    from modal_env.games.equilibria import Equilibrium, equilibria, exploitability
+    from modal_env.games.game import ProgramGame
+    from modal_env.games.payoffs import PRESETS
     from modal_env.games.ranges import Family, ranges
     from modal_env.games.survival import survival_range
+    from modal_env.logic import library
+    from modal_env.logic.library import (
+        LIBRARY,
+        POST,
+        SOURCES,
+        CooperateBot,
+        DefectBot,
+        FairBot,
+        MirrorBot,
+        OneBot,
+        PrudentBot,
+        RandomBot,
+        SlipBot,
+    )
+    from modal_env.logic.notation import Agent, parse
+    from modal_env.logic.provability import play
+    from modal_env.logic.tournaments import tournament
 
 __all__ = [
     "LIBRARY",
@@ -119,84 +115,59 @@ __all__ = [
     "vector_env",
 ]
 
-_LATE = {
-    "Family": "games.ranges",
-    "fixation": "dynamics.finite",
-    "ranges": "games.ranges",
-    "rare_mutations": "dynamics.finite",
+_HOMES = {
+    "replies": "best_replies",
+    "basins": "dynamics.basins",
+    **dict.fromkeys(("fixation", "rare_mutations"), "dynamics.finite"),
+    "growth": "dynamics.growth",
+    "replicator": "dynamics.replicator",
+    "jacobian": "dynamics.stability",
+    **dict.fromkeys(("make", "parallel_env", "vector_env"), "envs.doors"),
+    "Round": "envs.rounds",
+    "Setting": "envs.setting",
+    **dict.fromkeys(("FormulaError", "GameError", "ModalError", "ProgramActionError"), "errors"),
+    **dict.fromkeys(("Equilibrium", "equilibria", "exploitability"), "games.equilibria"),
+    "ProgramGame": "games.game",
+    "PRESETS": "games.payoffs",
+    **dict.fromkeys(("Family", "ranges"), "games.ranges"),
     "survival_range": "games.survival",
+    "errors": "errors",
+    "library": "logic.library",
+    **dict.fromkeys(
+        (
+            "CooperateBot",
+            "DefectBot",
+            "FairBot",
+            "LIBRARY",
+            "MirrorBot",
+            "OneBot",
+            "POST",
+            "PrudentBot",
+            "RandomBot",
+            "SOURCES",
+            "SlipBot",
+        ),
+        "logic.library",
+    ),
+    **dict.fromkeys(("Agent", "parse"), "logic.notation"),
+    "play": "logic.provability",
+    "tournament": "logic.tournaments",
 }
-"""Names that are imported on first use, as they load scipy or sympy -> where they are."""
+"""Names, imported on first use, since the commands need few of them -> where they are."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of `_LATE`."""
-    if name not in _LATE:
+    """Import a name of `_HOMES`."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    return getattr(importlib.import_module(f"modal_env.{_LATE[name]}"), name)
+    home = import_module(f"modal_env.{_HOMES[name]}")
+    globals()[name] = found = home if name in ("errors", "library") else getattr(home, name)
+    return found
 
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
-def make(*args: Any, **options: Any) -> AECEnv:
-    """Modal combat as a PettingZoo AEC environment; see `modal_env.envs.aec` for actions and observations.
-
-    Args:
-        epsilon: the price of one unit of cost. Floats are read as the decimal number they print as: 0.1 is 1/10.
-        actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
-        agents: the programs to choose from: agents, names in the library, or formulas; by default the post's four.
-        calls: with "formula" and "tokens", the agents that formulas may call X on by name; by default `agents`, and
-            without these the post's four with "tokens", all of the library with "formula". Agents written in their
-            place, X([]X(me)), may always be called.
-        me: whether formulas may say `me`, what the program itself does. The post's agents do not.
-        rounds: number of rounds of a game, at most 100,000.
-        players: number of players, at most 1000 (fewer with a large token budget). More than two are paired at random
-            in every round; if their number is odd, one sits out.
-        cost: what modeling costs: "depth" (as in the post), "size", "opponent", "sum" or "worlds", a table of prices
-            or a function, see `modal_env.games.costs`.
-        payoffs: the game that programs play: a name such as "stag-hunt", or a table, see `modal_env.games.payoffs`.
-        budget: maximum length of a formula: characters for "formula" (default 1,000, at most 10,000), tokens for
-            "tokens" (default 16, at most 500).
-        strict: raise an error for invalid programs instead of playing DefectBot.
-        flat: observations as {"observations", "action_mask"}, a vector of ones and zeros and the mask, as RLlib's and
-            SB3's maskable modules take them, see `modal_env.envs.aec`.
-        infos: False leaves infos empty: learning libraries copy them at every step.
-        render_mode: "human" (prints), "ansi" (returns text) or None.
-
-    Raises:
-        GameError, FormulaError: an argument is invalid; the message says what would be right.
-    """
-    from modal_env.envs.aec import ModalCombatEnv
-
-    return ModalCombatEnv(make_setting(*args, **options))
-
-
-def parallel_env(*args: Any, **options: Any) -> ParallelEnv:
-    """Modal combat as a PettingZoo ParallelEnv, see `modal_env.envs.parallel`. Arguments and errors as for `make`."""
-    from modal_env.envs.parallel import ParallelModalCombatEnv
-
-    return ParallelModalCombatEnv(make_setting(*args, **options))
-
-
-def vector_env(num_games: int, *args: Any, **options: Any) -> VectorEnv:
-    """Many games at once over arrays, see `modal_env.envs.vector`. Arguments and errors as for `make`.
-
-    Games have two players, one round and actions="tokens".
-
-    Args:
-        num_games: number of games, at most 100,000.
-    """
-    from modal_env.envs.vector import VectorEnv
-
-    setting = make_setting(*args, **{"actions": "tokens", **options})
-    return VectorEnv(setting, whole("num_games", num_games, 1, 100_000))
-
-
-for _door in (make, parallel_env):  # they take the arguments of make_setting
-    vars(_door)["__signature__"] = inspect.signature(make_setting).replace(
-        return_annotation=inspect.signature(_door).return_annotation
-    )
 _register("aec", "ModalCombat-v0", "modal_env:make")
 _register("parallel", "ModalCombat-v0", "modal_env:parallel_env")

@@ -236,7 +236,6 @@ FACES = (
     "modal_env",
     "agents",
     "agents.lm",
-    "agents.lm.models",
     "agents.specs",
     "evaluation",
     "training",

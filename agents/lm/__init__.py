@@ -20,7 +20,10 @@ from typing import Any
 
 _HOMES = {
     **dict.fromkeys(("Block", "Model", "Reply", "Request", "Usage"), "models.protocol"),
-    **dict.fromkeys(("AnthropicModel", "OpenAIModel", "ScriptedModel", "make_model"), "models"),
+    "AnthropicModel": "models.anthropic",
+    "OpenAIModel": "models.openai",
+    "ScriptedModel": "models.scripted",
+    "make_model": "models.shared_models",
     **dict.fromkeys(("CachedModel", "ResponseCache"), "models.cache"),
     **dict.fromkeys(("AccessError", "BudgetError", "CacheError", "ConfigError"), "errors"),
     **dict.fromkeys(("LMError", "ModelError", "PromptError", "StoppedError"), "errors"),

@@ -11,15 +11,15 @@ import copyreg
 import inspect
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.human.policy import HumanPolicy
-from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
 from agents.policy import Policy
 from agents.rl import files_of
 from agents.scripted.deterrents.deterrent import DETERRENTS, DeterrentPolicy
@@ -32,8 +32,6 @@ from agents.scripted.hold import FortressPolicy, HoldPolicy
 from agents.scripted.mixture import MixturePolicy
 from agents.scripted.noisy import NoisyPolicy
 from agents.scripted.pact import PactPolicy
-from agents.scripted.planner.campaign import CampaignPolicy
-from agents.scripted.planner.planner import PlannerPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
 PolicyLike = str | Spec | Policy | type[Policy] | Callable[[], Policy]
 """A spec's text, a spec, an instance (copied for each seat and game), a class, or a function that makes one."""
 
+BEST_REPLY = "agents.modal.players:BestReplyPolicy"
 WRITERS = ("program", "mix", "best-reply")
 """Policies that write programs of modal_env; a mix of policies of Diplomacy does not."""
 
@@ -60,14 +59,23 @@ class Keyed:
     """Policies with ``key=value`` options, by default the constructor's parameters (`agents.specs.options.READERS`).
 
     Attributes:
-        constructor: called with the options by name; raises ValueError for values that it refuses.
+        constructor: called with the options by name; raises ValueError for values that it refuses. If its module loads
+            many others, its place: "MODULE:NAME".
         first: key, usage and reader of what comes before the options, without a key; None if nothing does.
         options: key -> reader, in place of the constructor's parameters; the constructor takes `models`, too.
     """
 
-    constructor: Callable[..., Policy]
+    constructor: Callable[..., Policy] | str
     first: tuple[str, str, Reader] | None = None
     options: Mapping[str, Reader] | None = None
+
+    @cached_property
+    def _maker(self) -> Callable[..., Policy]:
+        if not isinstance(self.constructor, str):
+            return self.constructor
+        module, _, name = self.constructor.partition(":")
+        found: Callable[..., Policy] = getattr(import_module(module), name)
+        return found
 
     @cached_property
     def readers(self) -> Mapping[str, Reader]:
@@ -86,7 +94,7 @@ class Keyed:
 
     @property
     def _parameters(self) -> Collection[inspect.Parameter]:
-        return inspect.signature(self.constructor).parameters.values()
+        return inspect.signature(self._maker).parameters.values()
 
     @property
     def usage(self) -> str:
@@ -127,14 +135,14 @@ class Keyed:
                 given[key] = _value(self.readers[key], value, piece)
                 continue
             given[key] = part = read_part(value, (), depth + 1)
-            if part.name in WRITERS and not part.parts and self.constructor is not BestReplyPolicy:
+            if part.name in WRITERS and not part.parts and self.constructor != BEST_REPLY:
                 told = "it writes programs of modal_env, not orders: programs play in `welfare-env modal`"
                 raise SpecFault(part.text, told)
         return given
 
     def _make(self, given: Mapping[str, Any], models: SharedModels | None) -> Policy:
         made = {key: value.make(models) if isinstance(value, Spec) else value for key, value in given.items()}
-        return self.constructor(**made) if self.options is None else self.constructor(models=models, **made)
+        return self._maker(**made) if self.options is None else self._maker(models=models, **made)
 
 
 def _value(reader: Reader, text: str, piece: str) -> Any:
@@ -186,7 +194,7 @@ def _program(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
     """A player of `modal_env`: "program:FairBot", "program:[]X(me)"; parsed when the player is made."""
     if not rest:
         raise SpecFault(rest, "give a program: a name such as FairBot, or a formula such as []X(me)")
-    return Spec(f"{name}:{rest}", lambda models: MixPolicy([(rest, 1)]))
+    return Spec(f"{name}:{rest}", lambda models: _make_mix([(rest, 1)]))
 
 
 def _mix(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
@@ -198,7 +206,7 @@ def _mix(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
     shares = [_share(piece) for piece in split(rest) or [""]]
     if not all(_is_player(text, names) for text, _ in shares):
         text = ",".join(f"{program}={share}" for program, share in shares)
-        return Spec(f"{name}:{text}", lambda models: MixPolicy(shares))
+        return Spec(f"{name}:{text}", lambda models: _make_mix(shares))
     parts = [(read_part(text, names, depth + 1), share) for text, share in shares]
     return Spec(
         f"{name}:{','.join(f'{_written(part)}={share}' for part, share in parts)}",
@@ -207,7 +215,15 @@ def _mix(name: str, rest: str, names: Collection[str], depth: int) -> Spec:
     )
 
 
+def _make_mix(shares: Sequence[tuple[str, Fraction | int]]) -> Policy:
+    from agents.modal.players import MixPolicy  # imports modal_env
+
+    return MixPolicy(shares)
+
+
 def _share(piece: str) -> tuple[str, Fraction]:
+    from agents.modal.players import read_share
+
     part, _, share = piece.rpartition("=")
     try:
         return part.strip(), read_share(share.strip())
@@ -272,9 +288,9 @@ AGENTS: dict[str, Keyed | Unkeyed] = {
     "import": Unkeyed(":MODULE.CLASS,KEY=VALUE,...", lambda name, rest, *_: imported_spec(name, split(rest))),
     "program": Unkeyed(":PROGRAM", _program),
     "mix": Unkeyed(":PROGRAM=SHARE,...", _mix),
-    "plan": Keyed(PlannerPolicy),
-    "campaign": Keyed(CampaignPolicy),
-    "best-reply": Keyed(BestReplyPolicy),
+    "plan": Keyed("agents.scripted.planner.planner:PlannerPolicy"),
+    "campaign": Keyed("agents.scripted.planner.campaign:CampaignPolicy"),
+    "best-reply": Keyed(BEST_REPLY),
 }
 
 

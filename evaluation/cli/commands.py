@@ -74,13 +74,17 @@ class Commands(TyperGroup):
         commands: Any = Loaded()
         self.commands = commands
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, with the policies, whose modules only it loads."""
+        self.help = f"{self.help} Policies: {', '.join(usages())} (put a nested SPEC with options in parentheses)."
+        super().format_help(ctx, formatter)
+
 
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Measure and train cooperation in Welfare Diplomacy and Modal Combat. "
-    f"Policies: {', '.join(usages())} (put a nested SPEC with options in parentheses).",
+    help="Measure and train cooperation in Welfare Diplomacy and Modal Combat.",
 )
 
 

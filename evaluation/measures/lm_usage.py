@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from agents.lm.player.ledger import EMPTY_NOTE
-from agents.lm.player.ledger import without_texts as bare_reply
-
 if TYPE_CHECKING:
-    from agents.lm.models import Usage
+    from agents.lm import Usage
 
 Model = Mapping[str, Any]
 """What a record tells of a player's model, as `agents.lm.player.ledger.Ledger.to_dict` writes it."""
@@ -113,6 +110,8 @@ def _usage_by(group: Callable[[str, str], tuple[str, ...]], games: Games) -> dic
 
 def _by_model(player: Model) -> Mapping[str, Model]:
     """Counts for a player's model and for its summarizer; without a transcript, all counts go to the player's model."""
+    from agents.lm.player.ledger import EMPTY_NOTE  # lazily: few games have language models
+
     own, other = player["model"], player["summariser"]
     if other in (None, own) or "transcript" not in player:
         return {own: player}
@@ -167,6 +166,7 @@ def _total(games: int, models: Sequence[Model]) -> LMUsage:
 
 def without_texts(record: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a record that this module reads: no prompts, replies and reasoning (most of a record's size)."""
+    from agents.lm.player.ledger import without_texts as bare_reply  # lazily: few games have language models
 
     def bare(model: Model) -> dict[str, Any]:
         kept = {**model, "turns": [{name: turn[name] for name in _OF_TURNS if name in turn} for turn in model["turns"]]}
@@ -192,6 +192,8 @@ def _changed(record: Mapping[str, Any], change: Callable[[Model], dict[str, Any]
 
 def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Warnings about language models without a single usable reply in these games, and about empty notes."""
+    from agents.lm.player.ledger import EMPTY_NOTE  # lazily: few games have language models
+
     turns: dict[str, list[Mapping[str, Any]]] = {}
     notes: dict[str, Counter[str]] = {}
     for model in (model for record in records for models in models_of(record).values() for model in models):

@@ -18,7 +18,7 @@ import numpy as np
 import typer
 
 import evaluation
-from agents.lm.models import Reply, Request
+from agents.lm import Reply, Request
 from agents.lm.stub.replies import instance
 from research.games import track
 from research.tables import Folder, show

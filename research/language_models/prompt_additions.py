@@ -19,8 +19,7 @@ import typer
 
 import welfare_env
 from agents.asking import Asking
-from agents.lm import LMPolicy
-from agents.lm.models import make_model
+from agents.lm import LMPolicy, make_model
 from agents.lm.prompts import Contents, build
 from agents.lm.prompts.building import Draft
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parts_text

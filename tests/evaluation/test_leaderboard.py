@@ -8,7 +8,7 @@ import pytest
 
 import evaluation
 import welfare_env
-from agents.lm.models import Block, Request, make_model
+from agents.lm import Block, Request, make_model
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import CHARACTERS, babbler, pacifist, raider

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
+from agents.lm import Reply, ScriptedModel
 from agents.lm.errors import BudgetError, ModelError
-from agents.lm.models import Reply, ScriptedModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels

@@ -9,8 +9,8 @@ from rich.console import Console
 
 import evaluation
 import welfare_env
+from agents.lm import Reply, Request, ScriptedModel
 from agents.lm.errors import BudgetError
-from agents.lm.models import Reply, Request, ScriptedModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer

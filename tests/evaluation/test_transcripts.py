@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
+from agents.lm import Reply, Request, ScriptedModel
 from agents.lm.errors import ModelError
-from agents.lm.models import Reply, Request, ScriptedModel
 from agents.lm.models.protocol import Usage
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.player import ledger as transcript_module

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import evaluation
-from agents.lm.models import Block, Reply, Request, ScriptedModel
+from agents.lm import Block, Reply, Request, ScriptedModel
 from agents.lm.models.cache import ResponseCache, reply_key
 from evaluation import GameStore, StoreError
 from evaluation.play import runner

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import agents
 import modal_env
 import welfare_env
+from agents.lm import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
-from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
 from agents.lm.models.secrets import checked_url, checked_variable, hide_secrets, redacted

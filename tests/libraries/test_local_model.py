@@ -8,8 +8,8 @@ from pathlib import Path
 import llama_cpp
 import pytest
 
+from agents.lm import OpenAIModel
 from agents.lm.errors import ConfigError
-from agents.lm.models import OpenAIModel
 from agents.lm.models.protocol import Block, Request
 from agents.lm.reading.obeying import obeys
 from agents.lm.reading.order_schema import object_schema

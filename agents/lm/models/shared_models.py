@@ -1,6 +1,6 @@
 """Language models by name, and those that all players of a run share: with one budget and one cache.
 
->>> from agents.lm.models import Block, Request, make_model
+>>> from agents.lm import Block, Request, make_model
 >>> model = make_model("scripted/stub")
 >>> model.complete(Request(system=(), user=(Block("What has been said?"),))).finish
 'stop'

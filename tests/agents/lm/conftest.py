@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request, limits
+from agents.lm import AnthropicModel, Block, OpenAIModel, Request
+from agents.lm.models import limits
 from agents.lm.models.remote import RemoteModel
 from tests.agents.lm.transport import InProcess
 

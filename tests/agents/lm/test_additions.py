@@ -8,8 +8,7 @@ import pytest
 
 import agents
 import welfare_env
-from agents.lm import LMPolicy, ScriptedModel
-from agents.lm.models import Request
+from agents.lm import LMPolicy, Request, ScriptedModel
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Contents, build
 from agents.lm.prompts.building import LONGEST_JOURNAL, Draft

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from agents.lm import Block, Model, OpenAIModel, Reply, Request, ScriptedModel, Usage, make_model
 from agents.lm.errors import (
     ENDING_KINDS,
     FAULT_KINDS,
@@ -27,7 +28,6 @@ from agents.lm.errors import (
     ModelError,
     StoppedError,
 )
-from agents.lm.models import Block, Model, OpenAIModel, Reply, Request, ScriptedModel, Usage, make_model
 from agents.lm.models.cache import CachedModel, ResponseCache, reply_key
 from agents.lm.models.remote import RemoteModel
 from tests.agents.lm.transport import InProcess
@@ -61,7 +61,7 @@ def child(source: str, path: Path) -> subprocess.Popen[str]:
     """Python in a fresh process, with `ask(number)` ready."""
     head = f"""
     from agents.lm.models.cache import CachedModel, ResponseCache
-    from agents.lm.models import Block, Request, ScriptedModel
+    from agents.lm import Block, Request, ScriptedModel
     model = ScriptedModel(lambda request: "reply to " + request.prompt, latency=0.001)
     model = CachedModel(model, ResponseCache({str(path)!r}))
     ask = lambda number: model.complete(Request((), (Block(f"question {{number}}"),)))

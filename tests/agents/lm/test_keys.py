@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from agents.lm import OpenAIModel, Request
 from agents.lm.errors import AccessError, ConfigError, ModelError
-from agents.lm.models import OpenAIModel, Request
 from agents.lm.models.remote import REMOTE, RemoteModel
 from agents.lm.models.secrets import hide_secrets, redacted
 from tests.agents.lm.transport import InProcess

@@ -16,8 +16,9 @@ import openai
 import pytest
 
 import agents
+from agents.lm import AnthropicModel, Block, OpenAIModel, Reply, Request, make_model
 from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, ModelError, PromptError
-from agents.lm.models import AnthropicModel, Block, OpenAIModel, Reply, Request, limits, make_model
+from agents.lm.models import limits
 from agents.lm.models.budget import Budget
 from agents.lm.models.openai import GRAMMARS
 from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Price, usual_tokens

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import evaluation
+from agents.lm import Block, Reply, Request, ScriptedModel, Usage
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
-from agents.lm.models import Block, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.prices import Price

@@ -7,8 +7,8 @@ import pytest
 import agents
 import modal_env
 import welfare_env
+from agents.lm import Reply, ScriptedModel, Usage
 from agents.lm.errors import BudgetError, ConfigError, ModelError, PromptError
-from agents.lm.models import Reply, ScriptedModel, Usage
 from agents.lm.player.policy import LMPolicy, language_models
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour

@@ -22,8 +22,8 @@ import pytest
 from typer.testing import CliRunner
 
 import evaluation
+from agents.lm import Request
 from agents.lm.errors import LMError, ModelError, StoppedError
-from agents.lm.models import Request
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubRequest

@@ -15,8 +15,8 @@ import anthropic
 import openai
 import pytest
 
+from agents.lm import Block, OpenAIModel, Request
 from agents.lm.errors import ConfigError
-from agents.lm.models import Block, OpenAIModel, Request
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import SENTENCES, stub_reply
 from tests.agents.lm.transport import FailingServer
