@@ -9,10 +9,9 @@ import typer
 from rich.table import Table
 
 from agents.runtime.command_options import with_options
-from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import new_table, print_tables
-from evaluation.cli.console import KEPT, RESTARTS, errors_in_one_line, print_json
-from evaluation.cli.options import RunOptions, command_line
+from evaluation.cli.console import KEPT, RESTARTS, errors_in_one_line
+from evaluation.cli.options import Outputs, RunOptions, command_line
 from evaluation.experiment_files.description import load_experiment, shipped_experiments
 from evaluation.experiment_files.experiment import measurements, read_experiment, result_of
 from evaluation.play.runner import Begun
@@ -44,7 +43,7 @@ SHORT = {
 @with_options
 def experiment(
     run: RunOptions,
-    tables: TableOptions,
+    files: Outputs,
     source: Annotated[
         str | None,
         typer.Argument(
@@ -83,7 +82,6 @@ def experiment(
             show_default="none",
         ),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Play or resume an experiment and write its report. Without a name: list the shipped experiments."""
     with errors_in_one_line(KEPT if plot is None else RESTARTS):
@@ -97,15 +95,13 @@ def experiment(
         chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
-        tables.check()
+        files.check()
         measuring = measurements(chosen)
         begun = Begun(*measuring.values())
         with run.runner(begun) as runner:
             result = result_of(chosen, dict(zip(measuring, begun.results(runner), strict=True)))
-        tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), replays)
-        if as_json:
-            print_json(result.to_dict())
+        if files.written(result.rows(), result.to_dict()):
             return
         print_tables(_table(result.to_dict()))
         plain_console(stderr=True).print(f"report: {page}", soft_wrap=True)

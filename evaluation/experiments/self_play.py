@@ -24,13 +24,27 @@ from welfare_env import Rules
 Key = TypeVar("Key", str, int)
 
 
-def _mean(
-    of: Callable[[GameMeasures], float], least: float = -math.inf, most: float = math.inf
-) -> cached_property[Estimate]:
-    """A measure: its mean over games, with an interval within the values that games can have."""
+RANGES = {
+    "root_nash_welfare": (0.0, math.inf),
+    "root_nash_welfare_smoothed": (0.0, math.inf),
+    "nash_welfare": (0.0, math.inf),
+    "proficiency": (0.0, 1.0),
+    "stolen_centers": (0.0, math.inf),
+    "conflicts": (0.0, math.inf),
+}
+"""Measure -> the values that it can have in a game, if not all."""
+
+
+def within_range(measure: str, mean: Estimate) -> Estimate:
+    """A measure's mean, with an interval within the values that games can have."""
+    return mean.within(*RANGES.get(measure, (-math.inf, math.inf)))
+
+
+def _mean(name: str, of: Callable[[GameMeasures], float]) -> cached_property[Estimate]:
+    """A measure: its mean over games."""
 
     def found(result: SelfPlayResult) -> Estimate:
-        return mean_estimate([of(game) for game in result.measures], result.seed).within(least, most)
+        return within_range(name, mean_estimate([of(game) for game in result.measures], result.seed))
 
     return cached_property(found)
 
@@ -93,13 +107,13 @@ class SelfPlayResult(PlayedResult):
     records: tuple[Record, ...]
     notes: tuple[str, ...] = ()
 
-    root_nash_welfare = _mean(lambda game: game.root_nash_welfare, 0)
-    root_nash_welfare_smoothed = _mean(lambda game: game.root_nash_welfare_smoothed, 0)
-    nash_welfare = _mean(lambda game: game.nash_welfare, 0)
-    best_score = _mean(lambda game: max(game.scores.values()))
-    proficiency = _mean(lambda game: game.proficiency.score, 0, 1)
-    stolen_centers = _mean(lambda game: game.stolen_centers.per_year, 0)
-    conflicts = _mean(lambda game: game.conflicts.per_movement_phase, 0)
+    root_nash_welfare = _mean("root_nash_welfare", lambda game: game.root_nash_welfare)
+    root_nash_welfare_smoothed = _mean("root_nash_welfare_smoothed", lambda game: game.root_nash_welfare_smoothed)
+    nash_welfare = _mean("nash_welfare", lambda game: game.nash_welfare)
+    best_score = _mean("best_score", lambda game: max(game.scores.values()))
+    proficiency = _mean("proficiency", lambda game: game.proficiency.score)
+    stolen_centers = _mean("stolen_centers", lambda game: game.stolen_centers.per_year)
+    conflicts = _mean("conflicts", lambda game: game.conflicts.per_movement_phase)
     welfare_per_year = _means(lambda game: game.welfare_per_year.items())
     scores = _means(lambda game: game.scores.items())
     welfare_by_policy = _means(lambda game: _by_policy(game, "welfare_per_year"))

@@ -170,7 +170,9 @@ class GameStore:
 
     def count(self) -> int:
         """The number of games."""
-        return len(self.keys())
+        with self._connection() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM games").fetchone()
+        return int(count)
 
     def games(self) -> list[StoredGame]:
         """All games, oldest first."""

@@ -10,19 +10,13 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState
 
 from evaluation import Estimate, measure
+from evaluation.experiments.self_play import within_range
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of
 from evaluation.measures.intervals import Coalition, mean_estimate
 
 Attack = tuple[str, Coalition]
 ITSELF: Attack = ("", ())  # self-play
 Welfare = Mapping[int, Mapping[str, float]]  # number of a game -> power -> welfare points a year
-RANGES = {
-    "root_nash_welfare": (0.0, math.inf),
-    "proficiency": (0.0, 1.0),
-    "stolen_centers": (0.0, math.inf),
-    "conflicts": (0.0, math.inf),
-}
-"""The values that a measure can have in a game, if not all."""
 
 
 @scorer(metrics=[])
@@ -63,7 +57,7 @@ def means(seed: int = 0) -> Metric:
         found: dict[str, float] = {}
         for name in games[0] if games else ():
             mean = mean_estimate([float(game[name]) for game in games], seed)
-            found |= _metrics_of(name, mean.within(*RANGES.get(name, (-math.inf, math.inf))))
+            found |= _metrics_of(name, within_range(name, mean))
         return dict(found)
 
     return compute
