@@ -21,8 +21,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and the best known as attributes: `FairBot` ...
-Plays: `play`, `tournament`, and `replies` (all possible outcomes against given agents; certificates of
-best replies are in `modal_env.best_replies`).
+Plays: `play`, `tournament`, and `replies` (all possible outcomes against given agents).
 The game: `ProgramGame`, `equilibria`, `ranges`, `exploitability`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`.
 Environments: `make`, `parallel_env`, `vector_env`, described in `modal_env.envs.aec`.

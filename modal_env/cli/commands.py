@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -63,7 +63,7 @@ def play(
     first: Annotated[str, typer.Argument(help=AGENTS, metavar="AGENT")],
     second: Annotated[str, typer.Argument(help="Its opponent.", metavar="AGENT")],
     worlds: Annotated[
-        Optional[int],  # noqa: UP045 (typer reads it)
+        int | None,
         typer.Option(min=1, max=MAX_WORLDS, help="How many worlds to show.", show_default="until nothing changes"),
     ] = None,
     trace: Annotated[
@@ -83,27 +83,16 @@ def play(
 
 @app.command()
 def tournament(
-    context: typer.Context,
     agents: Agents = None,
     worlds: Annotated[bool, typer.Option("--worlds", help="Also show when each play settles.")] = False,
-    epsilon: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(metavar="NUMBER", help="Also show the payoffs, at this price of one unit of cost."),
-    ] = None,
-    cost: Cost = "depth",
-    game: Game = PAYOFFS.name,
 ) -> None:
     """Play every agent against every other: the row's move against the column's."""
     with all_errors_printed():
-        if epsilon is None:
-            refuse(context, ["cost", "game"], "goes with --epsilon, such as --epsilon 1/10")
         library = read_different(agents)
         with watched("playing everybody against everybody") as report:
             result = play_all(library, report)
         show_unknown(library)
         show("Moves", str(result))
-        if epsilon is not None:
-            show("", f"Payoffs, {ProgramGame(library, epsilon, cost, game)}")
         if worlds:
             show("", "Worlds, the first from which nothing changes", grid(result.names, result.worlds.tolist()))
 
@@ -151,8 +140,8 @@ class Dynamics(StrEnum):
 
 
 OPTIONS = {
-    Dynamics.replicator: ["time", "plot"],
-    Dynamics.growth: ["steps"],
+    Dynamics.replicator: ["start", "time", "plot"],
+    Dynamics.growth: ["start", "steps"],
     Dynamics.basins: ["starts", "seed"],
 }
 
@@ -168,16 +157,11 @@ def evolve(
             "random starts of the replicator dynamics end."
         ),
     ] = Dynamics.replicator,
-    epsilon: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1; basins takes several.", show_default="1/10"
-        ),
-    ] = None,
+    epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
     game: Game = PAYOFFS.name,
     start: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             metavar="NAME=NUMBER,...",
             help="Shares, or numbers of members (growth): FB=0.5,CB=1/4,PB=1/4.",
@@ -189,34 +173,22 @@ def evolve(
     starts: Annotated[int, typer.Option(help="Number of random starts (basins).")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random starts.")] = 0,
     plot: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(metavar="FILE", help=f"Draw the shares over time: {', '.join(PICTURES)} (replicator)."),
     ] = None,
 ) -> None:
     """Evolve a population of agents that play each other."""
     with all_errors_printed():
-        library, prices = read_agents(agents), epsilon or ["1/10"]
-        for other in Dynamics:
-            if other is not model:
-                refuse(context, OPTIONS[other], f"goes with --model {other.value}, not with {model.value}")
-        if model is Dynamics.basins:
-            refuse(context, ["start"], "goes with --model replicator or growth: starts are drawn at random here")
-        elif len(prices) > 1:
-            raise GameError(f"--epsilon is given {len(prices)} times: --model {model.value} takes one")
-        if plot and plot.is_dir():
-            raise GameError(f"--plot {plot}: it is a folder, not a file")
-        if plot and (plot.suffix.lower() not in PICTURES or not plot.parent.is_dir()):
+        library = read_agents(agents)
+        others = {option for options in OPTIONS.values() for option in options if option not in OPTIONS[model]}
+        refuse(context, sorted(others), f"does not go with --model {model.value}")
+        if plot and (plot.suffix.lower() not in PICTURES or not plot.parent.is_dir() or plot.is_dir()):
             raise GameError(f"--plot {plot}: give a file in a folder that exists, ending in {', '.join(PICTURES)}")
-        games = {one.epsilon: one for one in (ProgramGame(library, price, cost, game) for price in prices)}
-        played = next(iter(games.values()))
+        played = ProgramGame(library, epsilon, cost, game)
         show_unknown(library)
         if model is Dynamics.basins:
             with watched("following random starts") as report:
-                found = []
-                for one in games.values():
-                    found.append(basins(one, starts, seed))
-                    report(len(found) / len(games))
-            show(basins_table([*games.values()], found))
+                show(basins_table(played, basins(played, starts, seed, report=report)))
         elif model is Dynamics.growth:
             counts = {name: whole_or_text(number) for name, number in (read_numbers(start) or {}).items()}
             grown = growth(played, counts or [MEMBERS] * len(library), steps)
@@ -239,13 +211,13 @@ def replies(
     opponents: Annotated[list[str], typer.Argument(help=AGENTS, metavar="AGENT")],
     depth: Annotated[int, typer.Option(min=0, max=3, help="Maximum depth of the agents.")] = 2,
     call: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             metavar="AGENT", help="Agents that these may call X on, besides themselves.", show_default="DefectBot"
         ),
     ] = None,
     mix: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             metavar="NAME=NUMBER,...",
             help="Share of each opponent: FB=17/20,CB=1/10,PB=1/20.",

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -28,7 +28,7 @@ NARROW = 30  # minimum width in characters, even on a narrower terminal
 INTERRUPTED = "interrupted: nothing was saved; the same command starts over"
 
 Agents = Annotated[
-    Optional[list[str]],  # noqa: UP045 (typer reads it)
+    list[str] | None,
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
 ]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1.")]

@@ -101,20 +101,13 @@ def _ends(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [*rows] if len(rows) <= 2 * SHOWN else [*rows[:SHOWN], dots, *rows[-SHOWN:]]
 
 
-def basins_table(games: Sequence[ProgramGame], found: Sequence[Basins]) -> Table:
-    """One row per epsilon: the share of random starts that ends at each agent, with 95% intervals (Wilson)."""
-    ends = list(dict.fromkeys(agent for one in found for agent in one.ends))
+def basins_table(game: ProgramGame, found: Basins) -> Table:
+    """One row per end: the share of random starts that ends there, with its 95% interval (Wilson)."""
     rows = [
-        (
-            str(game.epsilon),
-            *(str(one.share(agent)) if agent in one.ends else "no equilibrium" for agent in ends),
-            str(one.elsewhere),
-            str(one.undecided),
-        )
-        for game, one in zip(games, found, strict=True)
+        (str(row["end"]), str(row["starts"]), f"{row['share']:.4g}", f"{row['low']:.4g} to {row['high']:.4g}")
+        for row in found.rows()
     ]
-    title = f"Where {found[0].starts} random starts end, {games[0].terms.partition(', ')[2]}"
-    return table(title, (">epsilon", *(f">{name}" for name in (*ends, "elsewhere", "undecided"))), rows)
+    return table(f"Where random starts end, {game.terms}", ("end", ">starts", ">share", ">95% interval"), rows)
 
 
 def replies_table(game: ProgramGame, mix: Mix, found: Sequence[FoundReply]) -> Table:

@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 
 from modal_env.checks import brief, items, real
-from modal_env.dynamics.basins import Basins, basins
-from modal_env.dynamics.growth import Growth, growth
 from modal_env.dynamics.populations import (
     Floats,
     Matrix,
@@ -31,14 +29,11 @@ from modal_env.dynamics.populations import (
     read_shares,
     shares_of,
 )
-from modal_env.dynamics.stability import Stability, jacobian
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import ProgramGame, position
 from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, check_report, no_report
-
-__all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
 
 REST = 1e-9
 """A population is at rest if no agent is paid more than the mean by more than this."""

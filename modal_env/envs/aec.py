@@ -27,8 +27,7 @@ Actions
     actions="tokens": ``Discrete(12 + len(calls))``, one more with ``me=True``, the next token of a formula in prefix
     form, see `modal_env.envs.tokens`. A complete formula ends the player's turn. At most ``budget`` tokens; the mask
     allows only tokens after which the formula can be completed within the budget. A player who draws allowed tokens
-    uniformly writes ``true`` or ``false`` in 23% of games, and an agent of depth 0 or 1 in 68%: learners that should
-    begin elsewhere can draw formulas of a given size with `modal_env.envs.tokens.Vocabulary.sample`.
+    uniformly writes ``true`` or ``false`` in 23% of games, and an agent of depth 0 or 1 in 68%.
 
 Observations
     ``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``; in "formula" mode there is no

@@ -95,25 +95,22 @@ class ContestEnv:
             ProgramActionError: before `reset`.
         """
         self._check_begun()
-        if self.render_mode == "ansi":
-            return _round_text(self.contest)
         if self.render_mode == "human":
-            print(_round_text(self.contest))
-        return None
+            print(self._round_text())
+        return self._round_text() if self.render_mode == "ansi" else None
+
+    def _round_text(self) -> str:
+        """The last round as text, a line for each player."""
+        setting, rounds = self.setting, self.contest.rounds
+        lines = [f"Round {len(rounds)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"]
+        if not rounds:
+            return f"{lines[0]}\nnobody has played yet"
+        last = rounds[-1]
+        for player, (name, program) in enumerate(zip(setting.names, last.programs, strict=True)):
+            formula = "" if program.name == program.text else f" = {program.text}"
+            against, paid = setting.names[last.partners[player]], f"{last.payoffs[player]:.4g}"
+            lines.append(f"{name} against {against}: {last.moves[player]}, paid {paid}; {program.name}{formula}")
+        return "\n".join(lines)
 
     def close(self) -> None:
         """Does nothing: no resources are open."""
-
-
-def _round_text(contest: Contest) -> str:
-    """The last round as text, a line for each player."""
-    setting, rounds = contest.setting, contest.rounds
-    lines = [f"Round {len(rounds)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"]
-    if not rounds:
-        return f"{lines[0]}\nnobody has played yet"
-    last = rounds[-1]
-    for player, (name, program) in enumerate(zip(setting.names, last.programs, strict=True)):
-        formula = "" if program.name == program.text else f" = {program.text}"
-        against, paid = setting.names[last.partners[player]], f"{last.payoffs[player]:.4g}"
-        lines.append(f"{name} against {against}: {last.moves[player]}, paid {paid}; {program.name}{formula}")
-    return "\n".join(lines)

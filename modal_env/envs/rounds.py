@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -70,13 +69,8 @@ class History(Sequence[Round]):
         found = range(self._count)[index]
         return tuple(self._rounds[i] for i in found) if isinstance(found, range) else self._rounds[found]
 
-    def __iter__(self) -> Iterator[Round]:
-        return islice(self._rounds, self._count)
-
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, History | tuple | list) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # it is compared by its rounds
 
     def __repr__(self) -> str:
         return repr(tuple(self))

@@ -21,14 +21,12 @@ allowed until the formula ends, and every complete formula is an agent.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.checks import whole
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.syntax import ASCII, PARTS, Agent, Formula, Op
 
@@ -36,7 +34,6 @@ NOTHING = 0
 OPERATORS = (Op.TRUE, Op.FALSE, Op.NOT, Op.BOX, Op.DIAMOND, Op.AND, Op.OR, Op.IMPLIES, Op.IFF)
 MODAL = (Op.BOX, Op.DIAMOND)
 INLINE = 1 + len(OPERATORS)
-MAX_SAMPLE = 100  # tokens; the number of formulas must fit into a float
 Places = tuple[bool, ...]
 """For each open place of a formula, the next one last, whether it is under a box; empty once the formula has ended."""
 START: Places = (False,)
@@ -97,7 +94,6 @@ class Vocabulary:
         self.masks = np.zeros((4, 2, len(self.texts)), np.int8)
         self.masks[:3] = (numbers != NOTHING) & fits & (np.array([[False], [True]]) | (numbers < INLINE))
         self.masks[3] = numbers == NOTHING
-        self._counts: dict[tuple[int, bool], int] = {}
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -183,48 +179,6 @@ class Vocabulary:
             written.append(INLINE if number is None else number)
             todo.extend((node.agent.formula,) if number is None and node.agent else reversed(node.parts))
         return tuple(written)
-
-    def sample(self, size: int, rng: np.random.Generator) -> tuple[int, ...]:
-        """A formula of exactly this many tokens, drawn uniformly from all of them.
-
-        Raises:
-            GameError: more than 100 tokens, of which there are too many formulas to count.
-        """
-        written: list[int] = []
-        todo = [(whole("size", size, 1, MAX_SAMPLE), False)]
-        while todo:
-            length, boxed = todo.pop()
-            ways = self._ways(length, boxed)
-            chances = np.array([float(count) for _, _, count in ways])
-            number, lengths, _ = ways[int(rng.choice(len(ways), p=chances / chances.sum()))]
-            written.append(number)
-            inside = self.after((boxed,), number)
-            todo += [*zip(lengths, inside, strict=True)][::-1]
-        return tuple(written)
-
-    def _ways(self, length: int, boxed: bool) -> list[tuple[int, tuple[int, ...], int]]:
-        """(first token, lengths of its parts, how many formulas) of all formulas of a length at an open place."""
-        found = []
-        for number in np.flatnonzero(self.masks[2, int(boxed)]).tolist():
-            inside = self.after((boxed,), number)
-            for lengths in _splits(length - 1, len(inside)):
-                found.append((number, lengths, math.prod(map(self._count, lengths, inside))))
-        return [way for way in found if way[2]]
-
-    def _count(self, length: int, boxed: bool) -> int:
-        key = length, boxed
-        if key not in self._counts:
-            self._counts[key] = sum(count for _, _, count in self._ways(length, boxed))
-        return self._counts[key]
-
-
-def _splits(length: int, parts: int) -> list[tuple[int, ...]]:
-    """The ways to share tokens between parts of one token at least each."""
-    if parts == 0:
-        return [] if length else [()]
-    if parts == 1:
-        return [(length,)] if length else []
-    return [(first, length - first) for first in range(1, length)]
 
 
 def _folded(written: Sequence[int], parts: Sequence[int], join: Callable[[int, list[Any]], Any]) -> Any:

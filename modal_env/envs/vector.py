@@ -14,6 +14,7 @@ same step. A token that the mask does not allow is an error, and nothing changes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ class VectorEnv:
         self.setting, self.num_games, self.vocabulary, self.budget = setting, num_games, mode.vocabulary, mode.width
         self._contest = Contest(setting)
         self._compiled: dict[Tokens, Written] = {}
-        self._known: dict[tuple[str, int, int], float] = {}
         self._paid: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
+        self._points: dict[tuple[str, int, int], float] = {}
         self.reset()
 
     def reset(self, seed: int | None = None) -> None:
@@ -152,42 +153,40 @@ class VectorEnv:
 
     def _payoffs(self, one: Tokens, other: Tokens) -> tuple[float, ...]:
         """The payoffs of two complete formulas."""
-        if (one, other) not in self._paid:
-            if len(self._paid) >= MAX_CACHED:
-                self._paid.clear()
-            pay = self._played if self.setting.cost == "depth" else self._met
-            self._paid[one, other] = pay(one, other)
-        return self._paid[one, other]
+        pay = self._played if self.setting.cost == "depth" else self._met
+        return _kept(self._paid, (one, other), pay)
 
-    def _met(self, one: Tokens, other: Tokens) -> tuple[float, ...]:
+    def _met(self, pair: tuple[Tokens, Tokens]) -> tuple[float, ...]:
         """The payoffs at any cost."""
-        setting = self.setting
-        meeting = meet(self.vocabulary.agent(one), self.vocabulary.agent(other), setting.cost, setting.payoffs)
+        agents = map(self.vocabulary.agent, pair)
+        meeting = meet(*agents, self.setting.cost, self.setting.payoffs)
         paid = zip(meeting.points, meeting.costs, strict=True)
-        return tuple(float(points - setting.epsilon * cost) for points, cost in paid)
+        return tuple(float(points - self.setting.epsilon * cost) for points, cost in paid)
 
-    def _played(self, one: Tokens, other: Tokens) -> tuple[float, ...]:
+    def _played(self, pair: tuple[Tokens, Tokens]) -> tuple[float, ...]:
         """The payoffs where costs are depths."""
-        pair = self._written(one), self._written(other)
-        plays = Plays([pair, pair[::-1]])
+        one, other = (_kept(self._compiled, tokens, self.vocabulary.compiled) for tokens in pair)
+        plays = Plays([(one, other), (other, one)])
         solution = solve(plays.equations)
-        numbers = plays.number(*pair), plays.number(*pair[::-1])
+        numbers = plays.number(one, other), plays.number(other, one)
         moves = "".join("DC"[solution.value(number, solution.settles)] for number in numbers)
-        return self._points(moves, pair[0].depth, 0), self._points(moves[::-1], pair[1].depth, 1)
+        seats = (moves, one.depth, 0), (moves[::-1], other.depth, 1)
+        return tuple(_kept(self._points, seat, self._point) for seat in seats)
 
-    def _points(self, moves: str, depth: int, seat: int) -> float:
-        """A player's payoff, given its move and the other's."""
-        if (moves, depth, seat) not in self._known:
-            table = self.setting.payoffs.turned if seat else self.setting.payoffs
-            self._known[moves, depth, seat] = float(table[moves] - self.setting.epsilon * depth)
-        return self._known[moves, depth, seat]
+    def _point(self, seat: tuple[str, int, int]) -> float:
+        """A player's payoff, given its move and the other's, its depth and whether it sits in the second seat."""
+        moves, depth, second = seat
+        table = self.setting.payoffs.turned if second else self.setting.payoffs
+        return float(table[moves] - self.setting.epsilon * depth)
 
-    def _written(self, tokens: Tokens) -> Written:
-        if tokens not in self._compiled:
-            if len(self._compiled) >= MAX_CACHED:
-                self._compiled.clear()
-            self._compiled[tokens] = self.vocabulary.compiled(tokens)
-        return self._compiled[tokens]
+
+def _kept(memory: dict[Any, Any], key: Any, make: Callable[[Any], Any]) -> Any:
+    """What `make` makes of a key, once; the memory is emptied when it is full."""
+    if key not in memory:
+        if len(memory) >= MAX_CACHED:
+            memory.clear()
+        memory[key] = make(key)
+    return memory[key]
 
 
 def _array(actions: object, count: int) -> NDArray[Any]:

@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import cache
 
 from modal_env import PRESETS
-from modal_env.best_replies.certificates import Range, nonnegative
 from modal_env.games.payoffs import PayoffTable
+from research.programs.certificates import Range, nonnegative
 from research.programs.direct_agents import OUTCOMES, plays, types
 from research.programs.periodic_table import ranges
 

@@ -17,10 +17,10 @@ from itertools import product
 import numpy as np
 
 from modal_env import Agent, CooperateBot, FairBot, OneBot, PrudentBot, SlipBot, replies
-from modal_env.best_replies import CALLS, Certificate, certify, faults
-from modal_env.best_replies.certificates import Line, Range, nonnegative
+from modal_env.best_replies import CALLS
 from modal_env.best_replies.types import Types
 from modal_env.best_replies.writing import agent_of
+from research.programs.certificates import Certificate, Line, Range, certify, faults, nonnegative
 from research.programs.direct_agents import OUTCOMES, agent_with, plays
 
 ZERO, ONE = Fraction(0), Fraction(1)

@@ -21,7 +21,6 @@ from modal_env import LIBRARY, POST, Agent, ProgramGame, basins, growth, rare_mu
 from modal_env.dynamics.basins import Z95, Basins, IntervalEstimate, fates
 from modal_env.dynamics.populations import payoffs_of
 from modal_env.pictures import shares_over_time
-from modal_env.pictures import simplex as simplex_of
 from research.programs import plots
 from research.programs.direct_agents import agent_with, code_of
 from research.tables import Folder, save
@@ -149,7 +148,7 @@ def simplex(game: ProgramGame) -> Figure:
     """Paths of the replicator dynamics from five initial mixes."""
     paths = [replicator(game, start, 600, times=np.linspace(0, 600, 6001).tolist()) for start in (EQUAL, *STARTS)]
     face = ("CooperateBot", "FairBot", "PrudentBot")
-    return simplex_of(paths, face, marks=MIXES, title="Replicator dynamics, ε = 1/10")
+    return plots.simplex(paths, face, marks=MIXES, title="Replicator dynamics, ε = 1/10")
 
 
 def shares(game: ProgramGame) -> Figure:

@@ -24,10 +24,10 @@ from rich.progress import track
 
 from modal_env import PRESETS, Agent, replies
 from modal_env.best_replies import CALLS, FoundReply
-from modal_env.best_replies.certificates import Range, nonnegative
 from modal_env.games.ordinal_games import RAPOPORT_GUYER, rows_of
 from modal_env.games.payoffs import PayoffTable
 from modal_env.pictures import PALETTE
+from research.programs.certificates import Range, nonnegative
 from research.programs.direct_agents import OUTCOMES, Codes, agent_with, plays
 from research.programs.robinson_goforth import COMMON_NAMES, place
 from research.programs.table_checker import table_faults

@@ -1,10 +1,10 @@
-"""Plots of basins and of growth (matplotlib, from the extra `plot`); each function returns a figure to save."""
+"""Plots of paths in a simplex, of basins and of growth (the extra `plot`); each function returns a figure to save."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import cycle, pairwise
+from itertools import combinations, cycle, pairwise
 from math import log10
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,56 @@ import numpy as np
 from modal_env.dynamics.basins import IntervalEstimate
 from modal_env.dynamics.growth import Growth
 from modal_env.dynamics.populations import Floats
-from modal_env.pictures import bands, new_figure
+from modal_env.dynamics.replicator import Trajectory
+from modal_env.pictures import bands, color_of, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINTS_A_RUN = 20
+# Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [0.5, -0.6]])
+LABELS = (("right", "top"), ("left", "top"), ("center", "bottom"), ("center", "top"))
+
+
+def simplex(
+    trajectories: Sequence[Trajectory],
+    corners: Sequence[str],
+    *,
+    marks: Mapping[str, Sequence[Fraction | float]] | None = None,
+    title: str = "",
+) -> Figure:
+    """Paths of populations in a projected tetrahedron: three agents in the upper corners, all others in the lower.
+
+    A population is drawn at the mean of the corners, weighted by the shares. Paths have a dot at their start.
+
+    Args:
+        trajectories: all of the same agents. Points at their `times` are joined by straight lines.
+        corners: the names of the agents left, right and on top.
+        marks: label -> [n] shares of a point to mark, e.g. an equilibrium.
+    """
+    names = trajectories[0].names
+    figure, axes = new_figure(6.4, 6.2)
+    places = CORNERS[[list(corners).index(name) if name in corners else 3 for name in names]]
+    for a, b in combinations(CORNERS, 2):
+        axes.plot(*np.array([a, b]).T, color="#BBBBBB", linewidth=0.8, zorder=0)
+    others = [name for name in names if name not in corners]
+    for name, place, (across, up) in zip((*corners, ", ".join(others)), CORNERS, LABELS, strict=True):
+        axes.text(place[0], place[1], plain(name), horizontalalignment=across, verticalalignment=up)
+    for trajectory in trajectories:
+        points, taker = trajectory.shares @ places, trajectory.limit.agents[:1]
+        color = color_of(names.index(taker[0])) if trajectory.limit.kind == "taken over" else "#555555"
+        axes.plot(*points.T, color=color, linewidth=1.2)
+        axes.plot(*points[0], "o", color=color, markersize=5, markeredgecolor="black", zorder=4)
+    for (label, shares), marker in zip((marks or {}).items(), cycle("*PXDv"), strict=False):
+        point = np.array(shares, np.float64) @ places
+        axes.plot(*point, marker, color="black", markersize=11, markeredgecolor="white", label=plain(label), zorder=5)
+    axes.set_title(title, pad=14)
+    axes.set(aspect="equal", xlim=(-0.2, 1.2), ylim=(-0.72, 0.9))
+    axes.axis("off")
+    if marks:
+        axes.legend(frameon=False, fontsize="small", loc="upper left")
+    return figure
 
 
 def basin_over_epsilon(

@@ -5,16 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.special import log_softmax, softmax
 from scipy.stats import binomtest
 
 from modal_env.dynamics import basins as ours
-from modal_env.dynamics.basins import Basins, IntervalEstimate, basins, wilson
+from modal_env.dynamics.basins import basins, wilson
 from modal_env.dynamics.populations import is_trapped, payoffs_of
-from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
 from modal_env.games.game import ProgramGame
 from modal_env.logic.library import POST
@@ -37,6 +36,7 @@ def fates(game: ProgramGame, shares: np.ndarray, tolerance: float = 1e-6) -> np.
 
 
 class TestProofs:
+    @settings(max_examples=25)
     @given(st.lists(st.lists(st.integers(-9, 9), min_size=5, max_size=5), min_size=5, max_size=5), st.integers(0, 999))
     def test_where_trapped_the_winner_is_paid_most_and_the_trap_holds(self, rows: list[list[int]], seed: int) -> None:
         payoffs = payoffs_of(rows)
@@ -99,9 +99,9 @@ class TestProofs:
 
 class TestCounts:
     def test_without_the_proof_the_same_starts_are_taken_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        proven = basins(post("1/10"), 3000, 5)
+        proven = basins(post("1/10"), 600, 5)
         monkeypatch.setattr(ours, "epsilon_of_the_post", lambda payoffs: None)
-        waited = basins(post("1/10"), 3000, 5, time=1000)
+        waited = basins(post("1/10"), 600, 5, time=1000)
         assert (proven.is_proven, waited.is_proven) == (True, False)
         assert (waited.ends, waited.elsewhere, waited.undecided) == (proven.ends, 0, proven.elsewhere)
 
@@ -120,61 +120,19 @@ class TestCounts:
         three = basins([[1, 0, 0], [0, 1, 0], [0, 0, 1]], 50_000, 0)
         assert all(three.share(name).low < 1 / 3 < three.share(name).high for name in three.ends)
 
-    def test_when_the_time_is_up_the_rest_is_undecided(self) -> None:
-        found = basins(post("1/10"), 2000, 0, time=1e-9)
-        sure = found.ends["DefectBot"]
-        assert found.undecided > 1000
-        assert sure + found.elsewhere + found.undecided == 2000
-        assert found.share("DefectBot") == IntervalEstimate(sure / 2000, *wilson(sure, 2000))
-
-    def test_a_share_however_small_can_grow_again(self) -> None:
-        """Agent 0 falls to 1e-58 while agent 1 gives way to agent 2; then it takes over."""
-        game = [[1, -1, 1], [0, 0, 0], [0, Fraction(1, 5), 0]]
-        shares = [1e-10, 1 - 2e-10, 1e-10]
-        path = replicator(game, shares, 1000)
-        assert path.log_shares[:, 0].min() < -50
-        assert str(path.limit) == "taken over: 0"
-        fates = ours.fates(payoffs_of(game), np.log(shares)[:, None], 1000, 1e-6)
-        assert fates.tolist() == [0]
-
-    @pytest.mark.parametrize(
-        ("game", "epsilon"),
-        [
-            (post("1/10"), Fraction(1, 10)),
-            (post("1/4"), None),
-            (ProgramGame((*POST[1:], POST[0]), "1/10"), None),
-            (ProgramGame(POST, "1/10", cost="size"), None),
-            ([[1, 0], [0, 1]], None),
-        ],
-    )
-    def test_knows_the_game_of_the_post(self, game: ProgramGame, epsilon: Fraction | None) -> None:
-        assert ours.epsilon_of_the_post(payoffs_of(game)) == epsilon
-
 
 class TestStatistics:
+    @settings(max_examples=25)
     @given(st.integers(1, 10**6).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
     def test_wilson(self, counts: tuple[int, int]) -> None:
         count, total = counts
         theirs = binomtest(count, total).proportion_ci(method="wilson")
         assert wilson(count, total) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
-    def test_prints_with_its_interval(self) -> None:
-        assert str(IntervalEstimate(0.25, 0.2, 0.3)) == "0.25 [0.2, 0.3]"
-        assert f"{IntervalEstimate(0.25, 0.2, 0.3):.2f}" == "0.25 [0.20, 0.30]"
-
 
 class TestErrors:
-    @pytest.mark.parametrize("wrong", [{"starts": 0}, {"starts": 1.5}, {"time": 0}, {"tolerance": 0}])
-    def test_options(self, wrong: dict[str, float]) -> None:
-        with pytest.raises(GameError, match=r"above 0|whole number from 1"):
-            basins(post("1/10"), **{"starts": 10, **wrong})
-
     def test_no_strict_pure_equilibrium(self) -> None:
         with pytest.raises(GameError, match="no basins to count"):
             basins([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], 10)
         with pytest.raises(GameError, match="no basins to count"):
             basins(post(0), 10)
-
-    def test_no_such_end(self) -> None:
-        with pytest.raises(GameError, match="strict pure equilibria are DefectBot"):
-            Basins(1, {"DefectBot": 1}, 0, 0).share("FairBot")

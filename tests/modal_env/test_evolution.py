@@ -19,10 +19,6 @@ def post(epsilon: Fraction | int | str) -> ProgramGame:
     return ProgramGame(POST, epsilon)
 
 
-def good_mix(e: Fraction) -> list[Fraction]:
-    return [e, Fraction(0), 1 - 3 * e / 2, e / 2]
-
-
 @pytest.fixture(scope="module")
 def cycling() -> Trajectory:
     """From equal shares, epsilon 1/10, through a dozen cycles."""
@@ -30,7 +26,7 @@ def cycling() -> Trajectory:
 
 
 class TestMotion:
-    @pytest.mark.parametrize("start", [EQUAL, [0.02, 0.9, 0.05, 0.03], [0.6, 0.1, 0.1, 0.2]])
+    @pytest.mark.parametrize("start", [EQUAL, [0.02, 0.9, 0.05, 0.03]])
     @pytest.mark.parametrize("method", ["LSODA", "Radau"])
     def test_as_in_plain_coordinates_with_another_solver(self, start: list[float], method: str) -> None:
         matrix = np.array([[float(value) for value in row] for row in post("1/10").utilities])
@@ -61,12 +57,6 @@ class TestMotion:
         ):
             assert logs[-1] - logs[0] == pytest.approx(simpson(rate, x=path.times), abs=1e-6)
 
-    @pytest.mark.slow
-    def test_no_share_dies_or_turns_negative(self, cycling: Trajectory) -> None:
-        assert np.isfinite(cycling.log_shares).all()
-        assert cycling.log_shares[:, 1].min() < -100_000
-        np.testing.assert_allclose(cycling.shares.sum(axis=1), 1, rtol=1e-12)
-
     def test_twins_keep_their_ratio(self) -> None:
         rows = [list(row) for row in post("1/10").utilities]
         twins = [[*row, row[2]] for row in [*rows, rows[2]]]
@@ -75,45 +65,12 @@ class TestMotion:
         alone = replicator(post("1/10"), EQUAL, 500)
         assert path.lengths("0")[0] == pytest.approx(alone.lengths("CooperateBot")[0], rel=1e-6)
 
-    def test_shares_by_name(self) -> None:
-        by_name = replicator(post("1/10"), {"FairBot": "1/4", "DefectBot": np.float64(0.75)}, 5)
-        assert np.array_equal(by_name.log_shares, replicator(post("1/10"), [0, 0.75, 0.25, 0], 5).log_shares)
-
-    def test_shares_by_short_name_and_numpy_integers(self) -> None:
-        by_name = replicator(post("1/10"), {"FB": np.int64(1), "db": 0}, 5)
-        assert np.array_equal(by_name.log_shares, replicator(post("1/10"), [0, 0, 1, 0], 5).log_shares)
-        assert by_name.lengths("FB").tolist() == []
-
-    def test_tells_the_curve_between_the_solver_s_steps(self) -> None:
-        path = replicator(post("1/10"), EQUAL, 200)
-        again = replicator(post("1/10"), EQUAL, 200, times=np.linspace(0, 200, 5001))
-        by_lines = [np.interp(again.times, path.times, shares) for shares in path.shares.T]
-        np.testing.assert_allclose(again.shares, np.transpose(by_lines), atol=2e-3)
-        assert (path.times[0], path.times[-1]) == (0, 200)
-        assert (np.diff(path.times) > 0).all()
-
-    def test_tells_what_it_is(self) -> None:
-        path = replicator(post("1/10"), [0.01, 0.97, 0.01, 0.01], 1000)
-        assert path.terms == "epsilon 1/10, cost 'depth'"
-        assert len(repr(path)) < 200
-        assert "to time 1000, taken over: DefectBot; 4 agents" in repr(path)
-        assert replicator([[1]], [1], 1).terms == ""
-
-    def test_reports_when_asked(self) -> None:
-        path = replicator(post("1/10"), EQUAL, 100, times=[0, 2.5, 100])
-        assert path.times.tolist() == [0, 2.5, 100]
-        np.testing.assert_allclose(path.shares[0], 0.25)
-        np.testing.assert_allclose(path.shares[-1], replicator(post("1/10"), EQUAL, 100).shares[-1], atol=1e-8)
-
 
 class TestLimits:
     def test_almost_only_defect_bots(self) -> None:
         path = replicator(post("1/10"), [0.01, 0.97, 0.01, 0.01], 1000)
         assert str(path.limit) == "taken over: DefectBot"
         assert path.shares[-1, 1] > 1 - 1e-12
-
-    def test_one_agent_alone(self) -> None:
-        assert str(replicator(post("1/10"), [0, 0, 0, 1], 10).limit) == "taken over: PrudentBot"
 
     def test_a_game_whose_inner_equilibrium_attracts(self) -> None:
         path = replicator([[0, 2], [1, 0]], [0.01, 0.99], 200)
@@ -127,16 +84,6 @@ class TestLimits:
         assert str(path.limit) == "cycle: CooperateBot -> PrudentBot -> FairBot"
         away = np.abs(path.shares[:, 0] - float(e))
         assert away[path.times < 100].max() < 1e-3 < away[path.times < 1500].max()
-
-    def test_too_short_to_tell(self) -> None:
-        assert str(replicator(post("1/10"), EQUAL, 100).limit) == "undecided"
-
-    @pytest.mark.slow
-    def test_a_passage_near_a_corner_is_no_rest(self, cycling: Trajectory) -> None:
-        """The state hardly moves for thousands of units of time, but CooperateBot grows all the while."""
-        longest = max(cycling.stays, key=lambda stay: stay.length)
-        middle = replicator(post("1/10"), EQUAL, (longest.start + longest.stop) / 2)
-        assert middle.limit.kind == "cycle"
 
 
 class TestCycle:
@@ -159,27 +106,6 @@ class TestCycle:
         assert (cooperate.agent, prudent.agent) == ("CooperateBot", "PrudentBot")
         assert fair.length / (prudent.stop - fair.start) == pytest.approx(1 - 2 * 0.1, rel=1e-3)
         assert prudent.length / cooperate.length == pytest.approx(1, rel=1e-3)
-
-    def test_tolerance_does_not_matter(self, cycling: Trajectory) -> None:
-        rough = replicator(post("1/10"), EQUAL, 1e6, tolerance=1e-7)
-        np.testing.assert_allclose(rough.lengths("FairBot"), cycling.lengths("FairBot"), rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"start": [1]},
-        {"start": [1.5, -0.5, 0, 0]},
-        {"start": {"NoBot": 1}},
-        {"time": 0},
-        {"times": [2, 1]},
-        {"times": []},
-    ],
-    ids=str,
-)
-def test_what_is_no_run(wrong: dict) -> None:
-    with pytest.raises(GameError):
-        replicator(post("1/10"), **{"start": EQUAL, "time": 10, **wrong})
 
 
 @pytest.mark.parametrize("size", [10**300, -(10**300)])

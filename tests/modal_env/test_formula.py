@@ -11,7 +11,7 @@ from modal_env.errors import FormulaError, ModalError
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import Agent, Formula, Op, parse
 from modal_env.logic.provability import play
-from modal_env.logic.syntax import BINDING, MAX_NESTING, MAX_SIZE, RIGHT, UNICODE
+from modal_env.logic.syntax import MAX_NESTING
 
 PRUDENT = "[](X(me) & (X(DefectBot) -> []false))"
 
@@ -103,11 +103,6 @@ def test_helpers_may_be_texts_that_call_each_other() -> None:
     assert agent == parse("[]X(a)", helpers=dict(reversed(texts.items())))
 
 
-def test_a_helper_takes_the_place_of_the_librarys_agent() -> None:
-    assert parse("[]X(FairBot)", helpers={"FairBot": "true"}).helpers["FairBot"] == CooperateBot
-    assert parse("[]X(FB)", helpers={"FB": DefectBot}).helpers["FB"] == DefectBot
-
-
 def test_program_is_postfix() -> None:
     assert PrudentBot.program == (12, 13, 0, 4, 8, 6, 4)
     agent = parse("<>(X(A) <-> me | ~X(B)) -> true", helpers={"A": FairBot, "B": LIBRARY["JustBot"]})
@@ -119,28 +114,18 @@ def test_program_is_postfix() -> None:
 @pytest.mark.parametrize(
     ("text", "position", "message"),
     [
-        ("", 0, "empty"),
         ("X(me)", 0, "is not under a [] or <>"),
-        ("[]X(me) & X(me)", 10, "is not under a [] or <>"),
         ("[]X(FareBot)", 4, "did you mean FairBot"),
         ("[]X(Quux)", 4, "known are CooperateBot, DefectBot, FairBot"),
         ("[]DefectBot", 2, "write X(DefectBot)"),
-        ("[]p", 2, "write X(me), X(Name), me, true or false"),
-        ("[]X", 3, "write X(me)"),
         ("[]X(me", 6, "close X( with )"),
-        ("[]X(me, DB)", 6, "','"),
         ("(true", 5, "'(' from character 1 is not closed"),
         ("[]⌜X(me))", 8, "')' cannot close '⌜' from character 3; write '⌝'"),
-        (")", 0, "a formula is missing before ')'"),
         ("true &", 6, "a formula is missing before the end"),
-        ("true false", 5, "between two formulas write & | -> or <->"),
         ("[](X(me) @ X(DB))", 9, "'@' is not a sign of formulas"),
         ("[]X(me)=E", 8, "a move is C or D"),
-        ("true=C", 4, "between two formulas"),
-        ("[]Me(me)", 5, "an agent only knows its own move against X"),
         ("~coin", 1, "'coin' alone is RandomBot"),
         ("[99999999999999999999]true", 0, "at most 500 levels"),
-        ("[]X(me) \U0001f600", 8, "is not a sign of formulas"),
     ],
 )
 def test_faults_are_told_with_their_place(text: str, position: int, message: str) -> None:
@@ -158,28 +143,15 @@ def test_faults_are_told_with_their_place(text: str, position: int, message: str
     assert (str(again), again.text, again.position) == (str(error), text, position)
 
 
-def test_the_caret_points_into_a_long_text() -> None:
-    with pytest.raises(FormulaError) as caught:
-        parse("(true) & " * 30 + "#" + " & (true)" * 30)
-    line, caret = str(caught.value).split("\n")[1:]
-    assert line[caret.index("^")] == "#"
-    assert len(line) < 100
-
-
 @pytest.mark.parametrize(
     ("helpers", "message"),
     [
         ({"A": "[]X(B)", "B": "[]X(C)", "C": "[]X(A)"}, "in a circle"),
         ({"A": "[]X(A)"}, "circle: A -> A;"),
-        ({"A": "[]X(b)", "B": "[]X(a)"}, "in a circle"),
         ({f"A{k}": f"[]X(A{k + 1})" for k in range(50)} | {"A50": "[]X(A0)", "A": "true"}, "-> ... ->"),
         ({"A": "[]X(Bee)", "Beef": "true"}, "helper 'A', at character 5: no agent is called 'Bee'; did you mean Beef"),
-        ({"A": "true", "B": "[]X("}, "helper 'B', at character 5"),
         ({"A": 5}, "neither an agent nor a text"),
-        ({"A": "true", "me": "true"}, "that is not 'me'"),
         ({"A": "true", "a b": "true"}, "give a name of letters"),
-        ({"A": "true", 5: "true"}, "give a name of letters"),
-        ([("A", "true")], "give a mapping"),
     ],
 )
 def test_faults_of_helpers(helpers: dict[str, str], message: str) -> None:
@@ -188,41 +160,12 @@ def test_faults_of_helpers(helpers: dict[str, str], message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_the_same_circle_is_told_in_every_run() -> None:
-    helpers = {"A": "[](X(B) & X(C) & X(D))", "B": "[]X(A)", "C": "[]X(A)", "D": "[]X(A)"}
-    with pytest.raises(FormulaError) as caught:
-        parse("[]X(A)", helpers=helpers)
-    assert "A -> B -> A" in str(caught.value)
-
-
 def test_names_that_differ_in_case_alone() -> None:
     helpers = {"Foo": "true", "foo": "false"}
     agent = parse("[](X(foo) & X(Foo))", helpers=helpers)
     assert [str(helper) for helper in agent.called] == ["false", "true"]
     with pytest.raises(FormulaError, match="no agent is called 'FOO'"):
         parse("[]X(FOO)", helpers=helpers)
-
-
-def test_trees_made_by_hand_are_checked() -> None:
-    call = Formula(Op.CALL)
-    with pytest.raises(FormulaError, match="must stand under"):
-        Agent("A", call)
-    with pytest.raises(FormulaError):
-        Formula(Op.CALL, agent=Agent("not a name", FairBot.formula))
-    namesakes = tuple(Formula(Op.CALL, agent=agent.renamed("A")) for agent in (FairBot, LIBRARY["JustBot"]))
-    both = Formula(Op.BOX, (Formula(Op.AND, namesakes),))
-    with pytest.raises(FormulaError, match="called 'A'"):
-        Agent("B", both)
-    with pytest.raises(FormulaError, match="must be the whole formula"):
-        Agent("A", Formula(Op.NOT, (Formula(Op.COIN),)))
-    with pytest.raises(FormulaError, match="use parse"):
-        Agent("A", "[]X(me)")  # type: ignore[arg-type]
-    with pytest.raises(AttributeError):
-        call.op = Op.BOX  # type: ignore[misc]
-    with pytest.raises(AttributeError):
-        FairBot.name = "UnfairBot"  # type: ignore[misc]
-    with pytest.raises(TypeError):
-        LIBRARY["JustBot"].helpers["FairBot"] = DefectBot  # type: ignore[index]
 
 
 # Printing
@@ -247,6 +190,7 @@ def formulas() -> st.SearchStrategy[Formula]:
     return st.recursive(boxed | st.sampled_from([Formula(Op.TRUE), Formula(Op.FALSE)]), grow, max_leaves=6)
 
 
+@settings(max_examples=40)
 @given(formulas())
 def test_printed_formulas_are_read_back(formula: Formula) -> None:
     agent = Agent("A", formula)
@@ -257,6 +201,7 @@ def test_printed_formulas_are_read_back(formula: Formula) -> None:
         assert (again.depth, again.size, again.program) == (agent.depth, agent.size, agent.program)
 
 
+@settings(max_examples=40)
 @given(formulas())
 def test_depth_and_size_follow_their_definitions(formula: Formula) -> None:
     def boxes(node: Formula) -> int:
@@ -270,7 +215,7 @@ def test_depth_and_size_follow_their_definitions(formula: Formula) -> None:
     assert agent.size == size(formula) == len(agent.program)
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(st.text(alphabet="[]<>~&|-XTFme()ab \u25a1\u2227=1", max_size=40) | st.text(max_size=30))
 def test_any_text_is_a_formula_or_a_formula_error(text: str) -> None:
     fault = None
@@ -321,28 +266,6 @@ def test_higher_ones_are_refused(kind: str, nesting: int) -> None:
         parse(towers(nesting)[kind])
 
 
-def test_shared_parts_do_not_grow_without_bound() -> None:
-    formula = Formula(Op.TRUE)
-    while formula.size <= MAX_SIZE // 2:
-        formula = Formula(Op.AND, (formula, formula))
-    with pytest.raises(FormulaError, match=f"{MAX_SIZE:,} nodes"):
-        Formula(Op.AND, (formula, formula))
-
-
-def test_binding_of_all_operators_is_told_by_the_printer() -> None:
-    """Every pair of operators, both groupings: exactly one of the two prints without parentheses, if not both."""
-    one = Formula(Op.TRUE)
-    for outer in (op for op in BINDING if BINDING[op] < 5):
-        for inner in (op for op in BINDING if BINDING[op] < 5):
-            left = Formula(outer, (Formula(inner, (one, one)), one)).text(UNICODE)
-            right = Formula(outer, (one, Formula(inner, (one, one)))).text(UNICODE)
-            if BINDING[inner] == BINDING[outer]:
-                assert ("(" in left) == (outer in RIGHT)
-                assert ("(" in right) == (outer not in RIGHT)
-            else:
-                assert ("(" in left) == ("(" in right) == (BINDING[inner] < BINDING[outer])
-
-
 @pytest.mark.parametrize(
     ("text", "size", "depth"),
     [
@@ -359,19 +282,3 @@ def test_agents_written_in_their_place(text: str, size: int, depth: int) -> None
     named = parse("[]X(Inner)", helpers={"Inner": "[]X(me)"})
     assert [play(parse("[]X([]X(me))"), other).moves for other in POST] == [play(named, other).moves for other in POST]
     assert named != parse("[]X([]X(me))")  # it is longer, and may cost more
-
-
-@pytest.mark.parametrize(
-    "text", ["[]X([]X(me)", "[]X(X(me))", "X([]X(me))", "[]X(me & true)", "[]X([]X(me)\N{RIGHT CEILING}"]
-)
-def test_what_cannot_be_written_in_its_place(text: str) -> None:
-    with pytest.raises(FormulaError):
-        parse(text)
-
-
-def test_agents_within_agents_within_agents() -> None:
-    deep = parse("[]X(" * 200 + "[]X(me)" + ")" * 200)
-    assert pickle.loads(pickle.dumps(deep)) == deep  # noqa: S301 (our own)
-    assert play(deep, "FairBot").moves == ("C", "C")
-    with pytest.raises(FormulaError):
-        parse("[]X(" * 400 + "[]X(me)" + ")" * 400)

@@ -2,15 +2,10 @@
 
 from fractions import Fraction as F
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-import modal_env
-from modal_env.errors import FormulaError, GameError
 from modal_env.games.game import COSTS, PAYOFFS, ProgramGame, exact, meet
-from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
 from modal_env.logic.notation import parse
 
 E = F(1, 10)
@@ -62,11 +57,6 @@ def test_a_meeting_agrees_with_the_game(cost: str) -> None:
             assert (met.points, met.costs) == ((base[i][j], base[j][i]), (slope[i][j], slope[j][i]))
 
 
-def test_a_meeting_tells_the_moves() -> None:
-    assert meet(PrudentBot, CooperateBot).moves == ("D", "C")
-    assert meet(FairBot, RandomBot).moves == ("D", "?")
-
-
 def test_other_payoffs() -> None:
     game = ProgramGame([CooperateBot, DefectBot], 0, payoffs={"CC": 3, "CD": "-1/2", "DC": 5, "DD": 0.5})
     assert game.utilities == ((3, F(-1, 2)), (5, F(1, 2)))
@@ -79,103 +69,11 @@ def test_a_mix_may_be_written_in_three_ways() -> None:
     assert game.mix(FairBot) == game.mix({"FairBot": 1}) == (0, 0, 1, 0)
 
 
-def test_another_epsilon_plays_nothing_again() -> None:
-    game = ProgramGame(POST, 0, "worlds")
-    assert game.at("1/3").utilities == ProgramGame(POST, "1/3", "worlds").utilities
-    assert game.at("1/3").affine is game.affine
-    assert game.epsilon == 0
-
-
-@pytest.mark.slow
-@given(st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any), st.fractions(0, 3))
-def test_no_mix_is_paid_more_than_a_best_reply(weights: list[int], epsilon: F) -> None:
-    game = ProgramGame(POST, 0).at(epsilon)
-    mix = [F(weight, sum(weights)) for weight in weights]
-    replies = game.replies(mix)
-    assert game.utility(mix, mix) == sum(share * paid for share, paid in zip(mix, replies, strict=True)) <= max(replies)
-    assert {replies[POST.index(agent)] for agent in game.best_replies(mix)} == {max(replies)}
-
-
 @pytest.mark.parametrize(
     ("value", "fraction"), [(0.1, F(1, 10)), ("1e-2", F(1, 100)), ("2/6", F(1, 3)), (1e-300, F(1, 10**300)), (3, F(3))]
 )
 def test_a_float_is_the_decimal_number_that_it_prints_as(value: object, fraction: F) -> None:
     assert exact(value, "epsilon") == fraction
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([], 0), "give a list of agents"),
-        (("FairBot", 0), "give a list of agents"),
-        ((["FB", "DB", "FairBot"], 0), "2 are called 'FairBot'; give each agent once"),
-        ((POST, -1), "epsilon is -1: give a number from 0"),
-        ((POST, "a tenth"), "epsilon is 'a tenth': give a number such as 1/100"),
-        ((POST, float("nan")), "give a number"),
-        ((POST, True), "give a number"),
-        ((POST, 0, "time"), "cost='time': choose one of 'depth', 'size'"),
-        ((POST, 0, "depth", {"CC": 2}), "give those of CC, CD, DC and DD"),
-        ((POST, 0, "depth", None), "give those of CC, CD, DC and DD"),
-        ((POST, 0, "depth", {**PAYOFFS, "DC": "much"}), "the payoff of DC is 'much'"),
-    ],
-)
-def test_what_makes_no_game(arguments: tuple, message: str) -> None:
-    with pytest.raises(GameError) as caught:
-        ProgramGame(*arguments)
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "shares",
-    [
-        [1, 0, 0],
-        [1, 0, 0, 0, 0],
-        [2, -1, 0, 0],
-        [0.3, 0.3, 0.3, 0],
-        {"FairBot": "1/2"},
-        RandomBot,
-        "all",
-    ],
-)
-def test_what_makes_no_mix(shares: object) -> None:
-    with pytest.raises(GameError, match=r"mix|share"):
-        ProgramGame(POST, 0).mix(shares)
-
-
-@pytest.mark.parametrize("name", ["JustBot", "JB", "FireBot", "[]X(", 1, None])
-def test_a_mix_names_agents_of_the_game(name: object) -> None:
-    with pytest.raises(GameError, match=r"agent .* is not among CooperateBot, DefectBot, FairBot, PrudentBot"):
-        ProgramGame(POST, 0).mix({name: 1})
-
-
-def test_a_mix_names_no_agent_twice() -> None:
-    with pytest.raises(GameError, match="FairBot is named twice"):
-        ProgramGame(POST, 0).mix({"FairBot": "1/2", "FB": "1/2"})
-
-
-def test_agents_by_name_and_as_formulas() -> None:
-    game = ProgramGame(["cooperatebot", "DB", FairBot, "[](X(me) & (X(DefectBot) -> []false))"], E)
-    assert game.utilities == ProgramGame(POST, E).utilities
-    assert game.names[:3] == ("CooperateBot", "DefectBot", "FairBot")
-    assert game.mix({"FB": 1, game.names[3]: 0}) == game.mix(FairBot)
-    with pytest.raises(FormulaError, match="no agent is called 'FairBat'"):
-        ProgramGame(["FairBat"], 0)
-
-
-def test_deviants_by_name() -> None:
-    family = modal_env.ranges(["DB", "FB"]).families[0]
-    assert modal_env.survival_range(family, ["DB", "FB"], ["JB"]) == (family.interval,)
-
-
-def test_agents_that_do_the_same_may_have_names_of_their_own() -> None:
-    game = ProgramGame([FairBot, parse("[]X(me)", name="Twin")], 0)
-    assert game.mix({"twin": 1}) == (0, 1)
-
-
-@pytest.mark.parametrize("value", [np.int64(3), np.uint8(3), np.float64(3), np.float32(3), "3", np.str_("6/2"), F(3)])
-def test_numbers_of_numpy(value: object) -> None:
-    found = exact(value, "epsilon")
-    assert (found, type(found.numerator), type(found.denominator)) == (3, int, int)
 
 
 def test_a_game_in_words() -> None:
@@ -189,8 +87,3 @@ def test_a_game_in_words() -> None:
         "ProgramGame(4 agents: CooperateBot, DefectBot, FairBot, PrudentBot; epsilon 0, cost 'depth')"
     )
     assert len(repr(ProgramGame(LIBRARY.values(), 0))) < 200
-
-
-def test_a_number_without_a_game_is_answered_with_the_numbers():
-    with pytest.raises(GameError, match=r"^game 'rg-79': there are prisoners-dilemma, .*rg-1 to rg-78$"):
-        ProgramGame(["FairBot"], 0, payoffs="rg-79")

@@ -1,10 +1,7 @@
 """The library: formulas as published, sources for all, and what is known about its agents."""
 
-from itertools import product
-
 import pytest
 
-from modal_env.errors import GameError
 from modal_env.logic import library
 from modal_env.logic.library import (
     LIBRARY,
@@ -22,7 +19,6 @@ from modal_env.logic.library import (
 )
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import Trace, play
-from modal_env.logic.tournaments import tournament
 
 OPPONENTS = [
     *LIBRARY.values(),
@@ -35,10 +31,6 @@ OPPONENTS = [
 def traces(agent: Agent) -> list[Trace]:
     """What an agent does against everybody, world by world; the last is where all these plays have long settled."""
     return [play(agent, opponent, worlds=20).trace for opponent in OPPONENTS]
-
-
-def moves(agent: Agent) -> list[tuple[str, str]]:
-    return [play(agent, opponent).moves for opponent in OPPONENTS]
 
 
 def test_everybody_has_a_name_and_a_source() -> None:
@@ -76,28 +68,9 @@ def test_formulas_as_published(agent: Agent, text: str, depth: int) -> None:
     assert (agent.text, agent.depth) == (text, depth)
 
 
-def test_families_have_names_and_bounds() -> None:
-    assert [WaitFairBot(3).name, ConFairBot(3).name, ToughButFairBot(3).name] == [
-        "WaitFairBot3",
-        "ConFairBot3",
-        "ToughButFairBot3",
-    ]
-    assert parse("[]X(WaitFairBot2)").called == (WaitFairBot(2),)
-    assert parse("[]X(W)", helpers={"W": WaitFairBot(7)}).called == (WaitFairBot(7),)
-    assert WaitFairBot(490).depth == 491
-    for family, k in product((WaitFairBot, ConFairBot, ToughButFairBot), (-1, 491, 1.0, "1", True, None)):
-        with pytest.raises(GameError, match="give a whole number"):
-            family(k)  # type: ignore[arg-type]
-
-
 def test_prudent_bot_is_that_of_the_paper() -> None:
     """Barasz et al. ask PA for X(PB), and PA + Con(PA) for ~X(DB)."""
     assert traces(parse("[]X(me) & [1]~X(DefectBot)")) == traces(PrudentBot)
-
-
-def test_both_magic_bots_do_the_same() -> None:
-    """So Agents.hs says of them."""
-    assert moves(LIBRARY["MagicBot"]) == moves(LIBRARY["SimpleMagicBot"])
 
 
 def test_cimcic_does_as_fair_bot() -> None:
@@ -107,7 +80,7 @@ def test_cimcic_does_as_fair_bot() -> None:
 
 def test_dimcid_without_bound_on_proofs_does_as_defect_bot() -> None:
     """~me <-> [](me -> ~X) has the fixed point true: at each world, if no world before has `me`, the box holds."""
-    assert [pair[0] for pair in moves(LIBRARY["DIMCID"])] == ["D"] * len(OPPONENTS)
+    assert [play(LIBRARY["DIMCID"], opponent).moves[0] for opponent in OPPONENTS] == ["D"] * len(OPPONENTS)
 
 
 def test_cupod() -> None:
@@ -118,38 +91,8 @@ def test_cupod() -> None:
     assert found == [("C", "C"), ("D", "D"), ("C", "D"), ("D", "D")]
 
 
-def test_who_cooperates_with_troll_bot() -> None:
-    """TrollBot cooperates with those who cooperate with DefectBot."""
-    nice_to_defectors = [agent for agent in OPPONENTS if play(LIBRARY["TrollBot"], agent).moves[0] == "C"]
-    assert CooperateBot in nice_to_defectors
-    assert all(play(agent, DefectBot).moves[0] == "C" for agent in nice_to_defectors)
-
-
-def test_no_agent_dominates() -> None:
-    """TrollBot pays for being nice to DefectBot, FairBot for not being so (Barasz et al. 2014, section 5)."""
-    assert tournament([LIBRARY["TrollBot"], FairBot, CooperateBot, DefectBot]).cooperates.tolist() == [
-        [False, False, True, False],
-        [False, True, True, False],
-        [True, True, True, True],
-        [False, False, False, False],
-    ]
-
-
-def test_stronger_fair_bots_cooperate_with_each_other() -> None:
-    """Löb's theorem in PA + ~[]^k false; and each of them with weaker ones."""
-    agents = [ConFairBot(k) for k in range(5)]
-    assert tournament(agents).cooperates.all()
-    assert [play(agent, DefectBot).moves for agent in agents] == [("D", "D")] * 5
-
-
-def test_a_number_that_cannot_be_printed_is_refused_by_name() -> None:
-    """Python prints no integer of more than 4300 digits."""
-    with pytest.raises(GameError, match="k="):
-        WaitFairBot(10**5000)
-
-
-@pytest.mark.parametrize("i", range(5))
-@pytest.mark.parametrize("j", range(5))
+@pytest.mark.parametrize("i", range(3))
+@pytest.mark.parametrize("j", range(3))
 def test_of_dupoc_and_cupod_the_one_with_the_stronger_theory_has_its_way(i: int, j: int) -> None:
     """As the page proves, and as a loop over worlds says, in which [k]p is p at all worlds from k to the last one."""
     dupoc, cupod = [], []

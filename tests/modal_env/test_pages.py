@@ -27,8 +27,8 @@ def page(name: str) -> str:
     ("name", "lines"),
     [
         (EVOLUTION, 5),
-        (EQUILIBRIA, 12),
-        ("modal-conjecture.md", 6),
+        (EQUILIBRIA, 6),
+        ("modal-conjecture.md", 3),
         ("modal-price-per-call.md", 3),
         ("modal-primer.md", 4),
     ],

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import modal_env
-from modal_env.errors import FormulaError, ProgramActionError
-from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot
+from modal_env.errors import FormulaError
+from modal_env.logic.library import LIBRARY, CooperateBot, FairBot
 
 
 def run_parallel(env, seed):
@@ -59,28 +59,6 @@ def test_who_has_come_to_an_end_waits():
     assert infos["player_0"]["history"][0].programs == (CooperateBot, FairBot)
 
 
-def test_a_refused_formula_waits_as_defect_bot():
-    env = modal_env.parallel_env(actions="tokens")
-    env.reset()
-    texts = env.contest.mode.vocabulary.texts
-    observations, *_, infos = env.step({"player_0": texts.index("X(me)"), "player_1": texts.index("[]")})
-    assert infos["player_0"]["refused"]
-    assert np.flatnonzero(observations["player_0"]["action_mask"]).tolist() == [0]
-    *_, infos = env.step({"player_0": 0, "player_1": texts.index("X(me)")})
-    assert infos["player_0"]["history"][0].programs == (DefectBot, FairBot)
-    assert not env.agents
-
-
-@pytest.mark.parametrize(
-    "actions", [{}, {"player_0": 1}, {"player_0": 1, "player_1": 1, "player_2": 1}, [1, 1], None], ids=str
-)
-def test_everybody_must_act_and_nobody_else(actions):
-    env = modal_env.parallel_env()
-    env.reset()
-    with pytest.raises(ProgramActionError, match="player_0"):
-        env.step(actions)
-
-
 def test_an_error_of_one_player_leaves_the_others_as_they_were():
     env = modal_env.parallel_env(actions="tokens", strict=True)
     env.reset()
@@ -90,15 +68,3 @@ def test_an_error_of_one_player_leaves_the_others_as_they_were():
     assert all(turn.program is None for turn in env.contest.turns)
     _, rewards, *_ = env.step({"player_0": texts.index("true"), "player_1": texts.index("true")})
     assert rewards == {"player_0": 2.0, "player_1": 2.0}
-
-
-def test_after_the_end():
-    env = modal_env.parallel_env()
-    with pytest.raises(ProgramActionError, match="reset"):
-        env.step({})
-    env.reset()
-    _, _, terminations, truncations, _ = env.step({"player_0": 0, "player_1": 0})
-    assert all(terminations.values())
-    assert not any(truncations.values())
-    with pytest.raises(ProgramActionError, match="reset"):
-        env.step({"player_0": 0, "player_1": 0})

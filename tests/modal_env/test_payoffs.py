@@ -8,14 +8,11 @@ import pygambit
 import pytest
 
 import modal_env
-from modal_env.cli.commands import app
 from modal_env.errors import GameError
 from modal_env.games.costs import COSTS, as_cost
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of
 from modal_env.games.game import ProgramGame, meet
 from modal_env.games.payoffs import PRESETS, as_table
-from modal_env.games.ranges import ranges
-from modal_env.games.survival import survival_range
 from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, SlipBot
 
 Matrix = list[list[F]]
@@ -50,7 +47,7 @@ def check_against_gambit(number: int, seed: int) -> int:
 
 
 def test_bimatrix_games_have_the_extreme_equilibria_that_gambit_finds() -> None:
-    assert check_against_gambit(40, seed=0) == 0
+    assert check_against_gambit(25, seed=0) == 0
 
 
 @pytest.mark.slow
@@ -89,37 +86,6 @@ def test_tables_and_texts() -> None:
     assert equilibria(["CB", "DB"], 0, payoffs=table)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        "no-dilemma",
-        "CC=1,CD",
-        "CC=1:2:3,CD=0,DC=0,DD=0",
-        {"CC": 1},
-        {"CC": (1, 2), "CD": 1, "DC": 2, "DD": 3},
-        {"CC": (1,), "CD": 1, "DC": 2, "DD": 3},
-        3,
-    ],
-    ids=str,
-)
-def test_what_is_no_game_is_told(given: object) -> None:
-    with pytest.raises(GameError, match=r"CC|CD|stag-hunt"):
-        ProgramGame(POST, 0, payoffs=given)  # type: ignore[arg-type]
-
-
-def test_symmetric_equilibria_are_of_symmetric_games() -> None:
-    with pytest.raises(GameError, match="this game is asymmetric"):
-        equilibria(POST, 0, payoffs="matching-pennies", symmetric_only=True)
-
-
-def test_survival_in_either_seat() -> None:
-    agents = [CooperateBot, DefectBot]
-    family = next(
-        one for one in ranges(agents, payoffs="battle-of-the-sexes").families if str(one.rows[0].value) == "2"
-    )
-    assert survival_range(family, agents, [FairBot], payoffs="battle-of-the-sexes") == (family.interval,)
-
-
 def test_populations_sit_in_both_seats() -> None:
     game = ProgramGame([CooperateBot, DefectBot], 0, payoffs="battle-of-the-sexes")
     assert modal_env.growth(game, [3, 1], 5).counts[0] == 8
@@ -137,14 +103,6 @@ def test_any_price() -> None:
     assert ProgramGame(POST, 1, {"world": 1}).affine[1] == ProgramGame(POST, 1, "worlds").affine[1]
     assert ProgramGame(POST, 1, lambda agent, opponent, settles: agent.depth).affine == ProgramGame(POST, 1).affine
     assert len(equilibria(POST, "1/10", "depth=1/2")) == len(equilibria(POST, "1/20"))
-
-
-@pytest.mark.parametrize(
-    "cost", [{}, {"depth": -1}, {"boxes": 1}, {0: 1, 2: 1}, "depth=1,depth=2", "x=1", 3, {"depth": "much"}], ids=str
-)
-def test_what_is_no_price_is_told(cost: object) -> None:
-    with pytest.raises(GameError, match=r"cost|price"):
-        ProgramGame(POST, 0, cost)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("paid", [-1, "much", None])
@@ -181,24 +139,3 @@ def test_two_players_keep_their_seats() -> None:
     assert {played.seats for played in history} == {("row", "column")}
     for played in history:
         assert played.payoffs == ((1, 0) if played.moves[0] == played.moves[1] else (0, 1))
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["equilibria", "CB", "DB"],
-        ["equilibria", "CB", "DB", "--ranges"],
-        ["tournament", "CB", "DB", "--epsilon", "1/10"],
-        ["evolve", "CB", "DB"],
-        ["evolve", "CB", "DB", "--model", "growth"],
-        ["replies", "CB", "--depth", "1"],
-    ],
-    ids=" ".join,
-)
-def test_every_command_takes_a_game(command: list[str]) -> None:
-    from typer.testing import CliRunner
-
-    named, own = (CliRunner().invoke(app, [*command, "--game", game]) for game in ("stag-hunt", "CC=3,CD=0,DC=2,DD=4"))
-    assert named.exit_code == 0 == own.exit_code, named.output
-    assert "stag-hunt" in named.output
-    assert "CC 3" in " ".join(own.output.split())

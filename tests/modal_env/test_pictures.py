@@ -5,8 +5,7 @@ import pytest
 
 import modal_env
 from modal_env.dynamics.replicator import Trajectory
-from modal_env.errors import GameError
-from modal_env.pictures import shares_over_time, simplex
+from modal_env.pictures import shares_over_time
 
 HOSTILE = ("</style><script>", "_$x$\ud800", "\u202eright to left", "x" * 100_000)
 
@@ -26,14 +25,3 @@ def test_bands_fill_the_height_with_the_shares(names: tuple[str, ...], tmp_path)
     heights = [band.get_paths()[0].get_extents().ymax for band in bands]
     assert heights == pytest.approx(np.cumsum(path.shares, axis=1).max(axis=0).tolist())
     figure.savefig(tmp_path / "shares.png")
-
-
-def test_a_path_starts_and_ends_where_the_population_does() -> None:
-    path = path_of()
-    figure = simplex([path], ("CooperateBot", "FairBot", "PrudentBot"), marks={"half": [0.5, 0, 0.5, 0]})
-    lines = [line.get_xydata() for line in figure.axes[0].lines]
-    start = next(points for points in lines if len(points) == 1)
-    assert start[0] == pytest.approx([0.5, 0.05])  # the mean of four corners
-    assert any(points[0] == pytest.approx([0.5, 0.0]) for points in lines if len(points) == 1)
-    with pytest.raises(GameError):
-        simplex([path], ("CooperateBot", "FairBot", "FairBot"))

@@ -11,7 +11,7 @@ import pytest
 from modal_env.errors import GameError
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot, WaitFairBot
 from modal_env.logic.notation import Agent, Formula, Op, parse
-from modal_env.logic.provability import Plays, play, solve
+from modal_env.logic.provability import Plays, play
 from modal_env.logic.tournaments import tournament
 
 HALF = Fraction(1, 2)
@@ -43,7 +43,7 @@ def small_agents() -> list[Agent]:
 # Against the naive evaluator
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_random_pairs_as_the_naive_evaluator(
     seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas, naive: type[Any]
 ) -> None:
@@ -59,7 +59,7 @@ def test_random_pairs_as_the_naive_evaluator(
         assert outcome.cooperation == tuple(map(Fraction, trace[-1]))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_against_random_bot_as_by_trying_all_tosses(
     seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
 ) -> None:
@@ -149,12 +149,6 @@ def test_fixed_points_of_one_letter(equation: str, trace: str) -> None:
     assert outcome.settles == len(trace) - 2
 
 
-def test_fair_bot_against_prudent_bot_as_a_system() -> None:
-    """As LaVictoire 2015, section 7.1, writes it out: p <-> []q, q <-> [](p & (~[]F -> ~r)), r <-> []s, s <-> F."""
-    assert play(FairBot, PrudentBot).moves == ("C", "C")
-    assert play(FairBot, DefectBot).trace == ((True, False), (False, False), (False, False))
-
-
 @pytest.mark.parametrize("boxes", [0, 1, 2, 25, 26, 27, 28, 29, 100, 499])
 def test_as_many_worlds_as_boxes_may_be_needed(boxes: int) -> None:
     """[]^k false holds at the first k worlds; depth k, k boxes."""
@@ -184,20 +178,10 @@ def test_a_chain_of_helpers_takes_as_many_plays_as_it_is_long(rank: int) -> None
     assert len(Plays([(agent, other)]).pairs) <= 4 * rank + 4
 
 
-def test_pairs_are_instantiated_once_and_only_if_reached() -> None:
-    assert len(Plays([(FairBot, FairBot)]).pairs) == 1
-    assert len(Plays([(PrudentBot, FairBot), (FairBot, PrudentBot)]).pairs) == 4
-    assert len(Plays([(CooperateBot, DefectBot)]).pairs) == 1
-    same = parse("[]X(Foo)", helpers={"Foo": "[]X(me)"})
-    assert (
-        len(Plays([(same, LIBRARY["JustBot"]), (LIBRARY["JustBot"], same)]).pairs) == 3
-    )  # and JustBot, FairBot against FairBot
-
-
 # Laws
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_gl_proves_holds_at_every_world(
     seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
 ) -> None:
@@ -212,14 +196,6 @@ def test_what_gl_proves_holds_at_every_world(
             assert {cooperates for cooperates, _ in play(law_agent, opponent).trace} == {True}
 
 
-def test_both_sides_see_the_same_play(small_agents: list[Agent]) -> None:
-    for a, b in product(small_agents[::40], repeat=2):
-        forth, back = play(a, b), play(b, a)
-        assert forth.moves == back.moves[::-1]
-        assert forth.trace == tuple(pair[::-1] for pair in back.trace)
-        assert forth.settles == back.settles
-
-
 def test_fair_bot_and_prudent_bot_are_never_exploited(small_agents: list[Agent]) -> None:
     """What is provable is true (Barasz et al. 2014, theorem on FairBot and PrudentBot)."""
     for agent in small_agents:
@@ -232,16 +208,6 @@ def test_nobody_gets_cooperation_from_fair_bot_and_unfair_bot(small_agents: list
     both = [a for a in small_agents if play(FairBot, a).moves[0] == play(LIBRARY["UnfairBot"], a).moves[0] == "C"]
     assert both == []
     assert any(play(LIBRARY["UnfairBot"], a).moves[0] == "C" for a in small_agents)
-
-
-def _truth_function(number: int, atoms: tuple[str, str]) -> str:
-    """One of the 16 functions of two atoms, as a disjunction of the rows in which it is true."""
-    rows = [
-        " & ".join(atom if row >> place & 1 else f"~{atom}" for place, atom in enumerate(atoms))
-        for row in range(4)
-        if number >> row & 1
-    ]
-    return " | ".join(f"({row})" for row in rows) or f"{atoms[0]} & ~{atoms[0]} & {atoms[1]}"
 
 
 @pytest.mark.parametrize("text", [agent.text for agent in LIBRARY.values()])
@@ -305,7 +271,3 @@ def test_outcomes_in_words() -> None:
     lines = str(played).splitlines()
     assert (len(lines), lines[-1]) == (42, "... and 3 more agents")
     assert repr(played) == "Tournament(43 agents: B0, B1, B2, B3, ...)"
-
-
-def test_solving_no_equations() -> None:
-    assert solve([]).settles == 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
 from modal_env.games.game import COSTS, ProgramGame
-from modal_env.games.ranges import Interval, Ranges, follow, ranges
+from modal_env.games.ranges import Ranges, follow, ranges
 from modal_env.games.rational_functions import Root, between, value_of
 from modal_env.logic.library import LIBRARY, POST, RandomBot
 
@@ -116,23 +116,10 @@ def test_ranges_of_other_games(name: str) -> None:
         assert agrees(found, epsilon, equilibria(["CB", "DB", "FB"], epsilon, payoffs=name)), epsilon
 
 
-def test_at_no_epsilon_does_a_single_choice_change() -> None:
-    assert ranges(["CB"]).breakpoints == ranges(["CB", "DB"]).breakpoints == ()
-    assert [str(family) for family in ranges(["CB"]).families] == ["both CooperateBot; paid 2; for eps >= 0"]
-
-
 def test_asymmetric_equilibria_exist_where_the_opponent_s_size_counts() -> None:
     families = ranges(POST, "opponent").families
     assert {str(family.interval) for family in families if not family.is_symmetric} == {"1/7 <= eps <= 2/9"}
     assert any(family.is_symmetric and not family.is_point for family in families)
-
-
-@pytest.mark.slow
-def test_asymmetric_equilibria_of_a_larger_library() -> None:
-    """The post says that all are symmetric; with NiceBot that holds below 1/7 only."""
-    families = ranges([*POST, LIBRARY["JustBot"], LIBRARY["TrollBot"], LIBRARY["NiceBot"]]).families
-    bounds = {family.interval for family in families if not family.is_symmetric and family.interval.low != 0}
-    assert bounds == {Interval(F(1, 7), F(1, 4)), Interval(F(1, 4), F(1, 4))}
 
 
 @st.composite
@@ -161,9 +148,3 @@ def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
         rows = zip(base, slope, strict=True)
         utilities = [[a - epsilon * b for a, b in zip(*row, strict=True)] for row in rows]
         assert agrees(found, epsilon, equilibria_of(names, utilities, symmetric_only)), epsilon
-
-
-def test_intervals_in_words() -> None:
-    assert str(Interval(F(0), None)) == "eps >= 0"
-    assert str(Interval(F(1, 4), F(1, 4))) == "eps = 1/4"
-    assert str(Interval(F(1, 4), F(1, 3))) == "1/4 <= eps <= 1/3"

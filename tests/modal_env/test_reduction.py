@@ -5,12 +5,10 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
+from modal_env.games.equilibria import Equilibrium, equilibria_of, spanned
 from modal_env.games.game import ProgramGame
 from modal_env.games.vertices import bicliques, classes, cliques, spread, vertices
 from modal_env.logic.library import LIBRARY, POST, RandomBot
-
-NAMES = [name for name in LIBRARY if name != "OneBot"][:24]
 
 
 def whole(utilities: list[list[F]], symmetric_only: bool) -> list[Equilibrium]:
@@ -45,12 +43,3 @@ def test_classes() -> None:
         ("PrudentBot",),
     ]
     assert list(spread([F(1), F(0)], [(0, 2), (1,)], 3, F(0))) == [(1, 0, 0), (0, 0, 1)]
-
-
-@pytest.mark.slow
-def test_all_of_the_library_takes_seconds() -> None:
-    """In all mixtures, everybody who is played is paid most."""
-    game = ProgramGame(NAMES, "1/10")
-    found = equilibria(NAMES, "1/10", symmetric_only=True)
-    assert len(found) > 20
-    assert all(exploitability(game, mix) == 0 for one in found for mix in one.rows)

@@ -5,15 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modal_env.dynamics.stability import characteristic, jacobian, routh
-from modal_env.errors import GameError
+from modal_env.dynamics.stability import jacobian, routh
 from modal_env.games.game import ProgramGame
 from modal_env.logic.library import POST
-
-SMALL = [Fraction(1, n) for n in (4, 5, 10, 50, 1000, 10**9, 10**20)]
 
 
 def post(epsilon: Fraction) -> ProgramGame:
@@ -66,6 +63,7 @@ def test_is_the_derivative_of_the_motion(name: str, epsilon: Fraction) -> None:
     )
 
 
+@settings(max_examples=25)
 @given(st.lists(st.lists(st.integers(-5, 5), min_size=4, max_size=4), min_size=4, max_size=4), st.integers(0, 3))
 def test_at_a_pure_population_eigenvalues_are_differences_of_payoffs(matrix: list[list[int]], agent: int) -> None:
     found = jacobian(matrix, [int(i == agent) for i in range(4)])
@@ -90,6 +88,7 @@ class TestThePost:
 
 
 class TestRouth:
+    @settings(max_examples=25)
     @given(
         st.lists(st.integers(-6, 6).filter(bool), max_size=3),
         st.lists(st.tuples(st.integers(-4, 4).filter(bool), st.integers(1, 5)), max_size=2),
@@ -105,12 +104,6 @@ class TestRouth:
         if any(value < 0 for value in column):
             assert right > 0
 
-    def test_characteristic_polynomial(self) -> None:
-        matrix = tuple(tuple(map(Fraction, row)) for row in ((2, 1, 0), (0, 3, -1), (5, 0, 1)))
-        np.testing.assert_allclose(
-            np.array(characteristic(matrix), dtype=float), np.poly(np.array(matrix, dtype=float))
-        )
-
     def test_a_center_is_undecided(self) -> None:
         third = [Fraction(1, 3)] * 3
         found = jacobian([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], third)
@@ -118,14 +111,3 @@ class TestRouth:
         assert (found.trace, found.determinant) == (0, Fraction(1, 3))
         assert jacobian([[0, -2, 1], [1, 0, -2], [-2, 1, 0]], third).kind == "unstable"
         assert jacobian([[0, -1, 2], [2, 0, -1], [-1, 2, 0]], third).kind == "stable"
-
-
-def test_floats_and_texts_stand_for_what_they_print_as() -> None:
-    e = Fraction(1, 10)
-    assert jacobian(post(e), [0, 0.9, "1/10", 0]) == jacobian(post(e), mixes(e)["defect and fair"])
-
-
-class TestErrors:
-    def test_no_rest_point(self) -> None:
-        with pytest.raises(GameError, match="not a rest point: its agents are paid CooperateBot 1, DefectBot 2"):
-            jacobian(post(Fraction(1, 10)), [Fraction(1, 2), Fraction(1, 2), 0, 0])

@@ -4,10 +4,8 @@ from fractions import Fraction as F
 
 import pytest
 
-from modal_env.errors import GameError
 from modal_env.games.game import COSTS, Mix, ProgramGame, dot, meet
 from modal_env.games.ranges import Family, Interval, ranges
-from modal_env.games.rational_functions import Root
 from modal_env.games.survival import survival_range
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot
 from modal_env.logic.notation import Agent, parse
@@ -67,16 +65,3 @@ def test_ranges_agree_with_single_epsilons(cost: str, parts: int) -> None:
             if holds(family.interval, epsilon):
                 survives = gain(family.rows[0].at(epsilon), agents, epsilon, cost) <= 0
                 assert survives == any(holds(part, epsilon) for part in found), epsilon
-
-
-def test_a_bound_of_survival_that_is_no_fraction() -> None:
-    bound = ranges(POST, "sum").breakpoints[2]
-    assert isinstance(bound, Root)
-    assert survival_range(good("sum"), POST, [LIBRARY["NiceBot"]], "sum") == (Interval(F(0), bound),)
-
-
-def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(GameError):
-        survival_range(good(), POST, [])
-    with pytest.raises(GameError):
-        survival_range(good(), [*POST, LIBRARY["NiceBot"]], [FairBot])

@@ -23,7 +23,7 @@ from modal_env import (
     RandomBot,
     SlipBot,
 )
-from modal_env.best_replies import CALLS, certify, faults
+from modal_env.best_replies import CALLS
 
 SMALL = [F(1, 1000), F(1, 20), F(1, 10), F(6, 25)]
 """Prices below 1/4."""
@@ -55,7 +55,7 @@ def best(opponent: modal_env.Agent, epsilon: F, depth: int = 2) -> set[str]:
     return {"".join(key) for key, points in paid.items() if points == max(paid.values())}
 
 
-def random_mixes(count: int = 20) -> list[list[F]]:
+def random_mixes(count: int = 6) -> list[list[F]]:
     rng = np.random.default_rng(0)
     parts = rng.integers(0, 6, (count, 4)) + np.eye(4, dtype=int)[rng.integers(0, 4, count)]
     return [[F(int(part), int(row.sum())) for part in row] for row in parts]
@@ -80,9 +80,7 @@ class TestIntroduction:
 
     def test_it_is_not_the_only_pure_one(self) -> None:
         """DefectBot against DefectBot is the unique pure equilibrium, the author believes. SlipBot is another."""
-        certificate = certify("SlipBot against itself", {SlipBot: (F(1), F(0))}, [SlipBot], CALLS)
-        assert faults(certificate) == []
-        assert (certificate.low, certificate.high) == (0, F(1, 2))
+        assert [best(SlipBot, e) for e in (F(1, 10), F(1, 2), F(51, 100))] == [{"CC2"}, {"CC2", "DD0"}, {"DD0"}]
 
     @pytest.mark.parametrize("e", SMALL)
     def test_three_agents_mix(self, e: F) -> None:
@@ -108,18 +106,6 @@ class TestIntroduction:
 
 
 class TestAgents:
-    def test_definitions(self) -> None:
-        """CooperateBot is true, DefectBot false, FairBot []X(FB), PrudentBot [](X(PB) & (X(DB) -> []false))."""
-        assert [agent.text for agent in POST] == [
-            "true", "false", "[]X(me)", "[](X(me) & (X(DefectBot) -> []false))",
-        ]  # fmt: skip
-
-    def test_calls_stand_under_a_box(self) -> None:
-        """Every instance of X run on an agent must be contained within a box."""
-        for text in ("X(me)", "[]X(me) | X(FairBot)", "[]X(X(me))"):
-            with pytest.raises(modal_env.FormulaError):
-                modal_env.parse(text)
-
     @pytest.mark.parametrize(
         ("agent", "moves"), [(CooperateBot, "CCCC"), (DefectBot, "DDDD"), (FairBot, "CDCC"), (PrudentBot, "DDCC")]
     )
@@ -374,10 +360,6 @@ class TestComments:
         assert all(a <= b for a, b in zip(paid[4], paid[D], strict=True))
         assert paid[4] != paid[D]
 
-    def test_a_random_bot_that_is_known_is_a_constant(self) -> None:
-        """With a seed in the source, it is CooperateBot or DefectBot: nothing else has no box."""
-        assert {agent.text for agent in LIBRARY.values() if agent.depth == 0} == {"true", "false", "coin"}
-
     def test_prudent_bot_with_one_layer(self) -> None:
         """At depth 1, as []X(me) & []~X(DB), PrudentBot does not cooperate with itself."""
         shallow = modal_env.parse("[]X(me) & []~X(DefectBot)", name="ShallowBot")
@@ -390,19 +372,6 @@ class TestComments:
         assert [modal_env.play(agent, agent).settles for agent in POST] == [0, 0, 0, 1]
         assert [modal_env.play(modal_env.library.WaitFairBot(k), FairBot).settles for k in (1, 2, 5)] == [2, 3, 6]
         assert modal_env.play(SlipBot, SlipBot).settles == 3
-
-    def test_a_cost_that_is_the_sum(self) -> None:
-        """Both should have the same cost, proportional to the sum of their lengths: cost="sum"."""
-        units = ProgramGame([FairBot, PrudentBot], 0, "sum").affine[1]
-        assert units[0][1] == units[1][0] == FairBot.size + PrudentBot.size
-
-    def test_a_cost_that_depends_on_the_opponent(self) -> None:
-        """Or a cost by the length of the program modeled: CooperateBot is cheap to model. cost="opponent"."""
-        assert ProgramGame(POST, 0, "opponent").affine[1][FAIR] == tuple(agent.size for agent in POST)
-
-    def test_a_cost_by_the_length_of_proofs(self) -> None:
-        """Or by the length of the proof: at cost="worlds" PrudentBot pays 3 against CooperateBot, else 2."""
-        assert ProgramGame(POST, 0, "worlds").affine[1][P] == (3, 2, 2, 2)
 
     @pytest.mark.parametrize("e", [F(26, 100), F(3, 10), F(33, 100)])
     def test_a_mix_of_all_four(self, e: F) -> None:
@@ -425,8 +394,3 @@ class TestComments:
         e = F(3, 10)
         path = modal_env.replicator(post(e), [e + more, 1 - 3 * e, F(1, 2), 2 * e - F(1, 2) - more], 10_000)
         assert path.limit.kind == limit
-
-    def test_fair_bot_of_x_and_x_of_fair_bot(self) -> None:
-        """FB(X) is whether FairBot cooperates when called on X, X(FB) whether X does when called on FairBot."""
-        played = modal_env.play(FairBot, PrudentBot)
-        assert played.moves == (moves_of(FairBot)[P], moves_of(PrudentBot)[FAIR])

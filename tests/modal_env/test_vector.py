@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import modal_env
-from modal_env import GameError, ProgramActionError
+from modal_env import ProgramActionError
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -68,11 +68,3 @@ def test_what_is_not_allowed_changes_nothing(first: list[Any]) -> None:
     assert not games.written.any()
     with pytest.raises(ProgramActionError):
         games.program(0, 0)
-
-
-@pytest.mark.parametrize("options", [{"rounds": 2}, {"players": 3}, {"actions": "library"}])
-def test_other_games_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(GameError):
-        modal_env.vector_env(2, **options)
-    with pytest.raises(GameError):
-        modal_env.vector_env(0)

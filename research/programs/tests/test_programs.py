@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from modal_env import LIBRARY, POST, OneBot, ProgramGame, PrudentBot, SlipBot, basins, play, replies
-from modal_env.best_replies import CALLS, certify, faults
+from modal_env.best_replies import CALLS
 from research.programs import callers, calls, conjecture, evolution, periodic_table, table_checker
+from research.programs.certificates import certify, faults
 from research.programs.direct_agents import OUTCOMES, agent_with, code_of, plays
 from research.programs.table_checker import outcome, read, table_faults
 
