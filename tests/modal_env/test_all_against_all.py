@@ -60,7 +60,7 @@ def test_the_library() -> None:
     assert disagreements(agents) == []
 
 
-@pytest.mark.parametrize("operator", ["&", "->"])
+@pytest.mark.parametrize("operator", ["->"])
 def test_constants_and_boxes_that_nothing_follows_from(operator: str) -> None:
     """All combinations of constants and others around a connective, under a box and above it."""
     parts = ["true", "false", "~[]false", "[]([]false -> X(me))", "<>X(DefectBot)", "[][]me"]

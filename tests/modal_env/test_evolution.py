@@ -26,8 +26,7 @@ def cycling() -> Trajectory:
 
 
 class TestMotion:
-    @pytest.mark.parametrize("start", [EQUAL, [0.02, 0.9, 0.05, 0.03]])
-    @pytest.mark.parametrize("method", ["LSODA", "Radau"])
+    @pytest.mark.parametrize(("start", "method"), [(EQUAL, "LSODA"), ([0.02, 0.9, 0.05, 0.03], "Radau")])
     def test_as_in_plain_coordinates_with_another_solver(self, start: list[float], method: str) -> None:
         matrix = np.array([[float(value) for value in row] for row in post("1/10").utilities])
 

@@ -14,7 +14,6 @@ OPTIONS: list[dict[str, Any]] = [
     {"flat": True, "budget": 9},
     {"cost": "size", "me": True},
     {"payoffs": "battle-of-the-sexes", "cost": "worlds", "calls": ["JustBot", "RandomBot"]},
-    {"payoffs": "matching-pennies", "calls": []},
 ]
 
 
