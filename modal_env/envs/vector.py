@@ -158,8 +158,8 @@ class VectorEnv:
 
     def _met(self, pair: tuple[Tokens, Tokens]) -> tuple[float, ...]:
         """The payoffs at any cost."""
-        agents = map(self.vocabulary.agent, pair)
-        meeting = meet(*agents, self.setting.cost, self.setting.payoffs)
+        one, other = map(self.vocabulary.agent, pair)
+        meeting = meet(one, other, self.setting.cost, self.setting.payoffs)
         paid = zip(meeting.points, meeting.costs, strict=True)
         return tuple(float(points - self.setting.epsilon * cost) for points, cost in paid)
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pygambit
+import pygambit  # type: ignore[import-untyped]
 
 from modal_env.games.equilibria import equilibria_of
 
