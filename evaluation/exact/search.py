@@ -189,7 +189,25 @@ class Search:
     def _plays(self, node: int) -> tuple[list[Outcome], Expansion]:
         """The others' possible orders at a node, and the result of every plan against them."""
         position, outcomes = self._position(node), self.seats.outcomes(*self._nodes[node])
-        return outcomes, self._expander.expand(position, [_by_slot(position, given) for _, given, _ in outcomes])
+        return outcomes, self._expander.expand(position, [self._slotted(position, given) for _, given, _ in outcomes])
+
+    def _slotted(self, position: Position, ordered: dict[int, Orders]) -> Given:
+        """The others' orders by slot.
+
+        Raises:
+            EvaluationError: an order is illegal.
+        """
+        found: Given = {}
+        for power, orders in ordered.items():
+            for order in orders:
+                slot = position.slot_of(power, order)
+                if slot is None:
+                    raise EvaluationError(
+                        f"policy of {self.board.powers[power]}: in {position.phase} it orders "
+                        f"{self.board.orders.texts[order]!r}, which is not legal there"
+                    )
+                found.setdefault(power, {})[slot] = order
+        return found
 
     def _numbered(self, rows: np.ndarray, masks: Masks) -> np.ndarray:
         """Node numbers of positions int32 [n, state size], adding new nodes: int64 [n]."""
@@ -233,9 +251,3 @@ class Search:
                 )
             layer = after
         return total
-
-
-def _by_slot(position: Position, given: dict[int, Orders]) -> Given:
-    """Legal orders of some powers by slot."""
-    slots = {who: [(position.slot_of(who, order), order) for order in orders] for who, orders in given.items()}
-    return {who: {slot: order for slot, order in each if slot is not None} for who, each in slots.items()}
