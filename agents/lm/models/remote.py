@@ -39,6 +39,7 @@ FIRST_QUESTIONS = 5
 """If so many questions fail before the first answer, the server is assumed not to answer the rest of the run either."""
 STREAMED = 8000  # tokens; longer replies are streamed, so that the time limit applies to silence
 CUT = 8  # bytes of a prompt per token that the server has read, from which it must have cut the prompt
+SHORTEST_KEY = 12  # characters; a shorter key may be an ordinary word ("EMPTY")
 OPTIONAL = (SCHEMA, "temperature", "top_p")
 """The parameters of a request that are left out if a server refuses them."""
 
@@ -268,7 +269,7 @@ class RemoteModel(Model):
                 raise ConfigError(f"{self.name}: {fault.text}") from None
             fault.text += self._advice(fault, str(client.base_url))
             return fault
-        said, thought = _readable(reply.text), _readable(reply.reasoning)
+        said, thought = (_readable(part, self._given_key) for part in (reply.text, reply.reasoning))
         if not said.strip() and reply.finish in ("stop", "other"):
             if not _is_object(thought):
                 return Fault("empty", "the answer has no text")
@@ -424,6 +425,7 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _readable(text: str) -> str:
-    """A text with what UTF-8 cannot encode replaced."""
+def _readable(text: str, key: str) -> str:
+    """A text without the key, as replies are stored and shared, and with what UTF-8 cannot encode replaced."""
+    text = text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

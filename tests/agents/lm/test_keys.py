@@ -6,12 +6,14 @@ import pickle
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents.lm import OpenAIModel, Request
 from agents.lm.errors import AccessError, ConfigError, ModelError
+from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.remote import REMOTE, RemoteModel
 from agents.lm.models.secrets import hide_secrets, redacted
 from tests.agents.lm.transport import InProcess
@@ -142,8 +144,16 @@ def test_in_no_error_and_no_log(
     assert [text for text in told + logged if KEY in text] == []
 
 
-def test_in_no_settings(provider: str, connect: Connect, question: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_no_settings_and_no_kept_reply(
+    provider: str, connect: Connect, stub: InProcess, question: Request, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Even where the answer repeats it."""
+    stub.reply = lambda asked: f"Your key is {KEY}, a *** secret."
     monkeypatch.setenv("ROUTER_KEY", KEY)
     model = connect(provider, key_variable="ROUTER_KEY")
-    told = [repr(model), repr(model.complete(question)), json.dumps(model.settings)]
-    assert [text for text in told if KEY in text] == []
+    with ResponseCache(tmp_path / "replies.sqlite") as cache:
+        reply = CachedModel(model, cache).complete(question)
+    assert reply.text == "Your key is [key], a *** secret."
+    told = [repr(model), repr(reply), json.dumps(model.settings)]
+    kept = [file.read_bytes().decode("latin-1") for file in tmp_path.iterdir()]
+    assert [text for text in told + kept if KEY in text] == []
