@@ -8,6 +8,7 @@ from evaluation.experiments.compare import Comparison, Contrast, compare
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.exploitability import exploitability
 from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.gains import COALITIONS
@@ -38,6 +39,7 @@ __all__ = [
     "GameSpec",
     "GameStore",
     "MessageAnalysis",
+    "ProgramExploitabilityResult",
     "RayWorkers",
     "RedTeamResult",
     "Runner",

@@ -12,6 +12,7 @@ from agents.runtime.results import tables_of
 from agents.runtime.tables import new_table
 from evaluation.experiment_files.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.measures.costs import MEASURES, Costs
 from evaluation.measures.gains import CoalitionGain, Surplus
@@ -82,6 +83,13 @@ def surplus_table(surpluses: Sequence[Surplus]) -> Table:
             for each in surpluses
         ),
     )
+
+
+@tables_of.register
+def _(result: ProgramExploitabilityResult) -> list[Table]:
+    title = f"{result.deviator} against {result.profile}: gain in payoff a round"
+    gains = {" + ".join(gain.coalition): gain.gain for gain in result.gains}
+    return [estimate_table(title, "coalition", gains, "exact" if result.exact else f"games: {result.value.n}")]
 
 
 @tables_of.register

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import agents
 import evaluation
+import modal_env
 from agents.runtime.results import LONGEST, Printable, Result
 from agents.runtime.table_files import write_csv
 from evaluation.cli.commands import app
@@ -53,6 +54,7 @@ def results() -> dict[str, tuple[str, Printable]]:
         sweep={"map_name": ("clique:3",), "years": (1, 2)},
     )
     swept = evaluation.experiment(chosen)
+    program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
     pair = ["PLAYERA", ("PLAYERA", "PLAYERB"), "PLAYERB"]
     (surplus,) = evaluation.exploitability("dove", 1, deviator="dumbbot", coalitions=pair, **TOY).surpluses
     with pytest.MonkeyPatch.context() as patch:
@@ -68,6 +70,7 @@ def results() -> dict[str, tuple[str, Printable]]:
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),
+        "programs": ("programs", program),
         "best response": ("exact", best_response("clique:3", "prosocial", "PLAYERA", years=2)),
         "exact": ("exact", exploitability("clique:3", "prosocial", years=2)),
         "messages": ("messages", analyze_messages(own.records[0])),

@@ -1,0 +1,111 @@
+"""Exploitability in modal_env, against what the exact game says."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import agents
+import evaluation
+import modal_env
+from evaluation import EvaluationError
+from evaluation.experiments import programs
+from welfare_env import Rules
+
+GOOD = "mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20"
+
+
+@pytest.mark.parametrize("program", [agent.name for agent in modal_env.POST])
+@pytest.mark.parametrize(("epsilon", "actions"), [("1/100", "library"), ("1/10", "formula"), ("2/5", "tokens")])
+def test_pure_profiles_are_as_exploitable_as_the_game_says(program, epsilon, actions):
+    environment = modal_env.make(epsilon=epsilon, actions=actions)
+    found = evaluation.exploitability(f"program:{program}", 2, environment=environment)
+    game = modal_env.ProgramGame(modal_env.POST, epsilon)
+    exact = modal_env.exploitability(game, modal_env.LIBRARY[program])
+    assert found.value.value == pytest.approx(float(exact))
+    assert (found.value.low, found.value.high) == (found.value.value, found.value.value)
+    assert found.best == ("player_0",)
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Everything is played, also what could be computed."""
+    monkeypatch.setattr(programs, "_shares", lambda spec, setting: agents.make(spec) and None)
+
+
+@pytest.mark.parametrize("cost", ["depth", "size", "worlds"])
+@pytest.mark.parametrize("spec", [GOOD, "mix:DefectBot=9/10,FairBot=1/10"])
+def test_mixes_are_computed_exactly(cost, spec):
+    environment = modal_env.make(epsilon="1/10", cost=cost)
+    found = evaluation.exploitability(spec, environment=environment)
+    assert found.exact
+    shares = {program.name: share for program, share in agents.make(spec).shares}
+    exact = modal_env.exploitability(modal_env.ProgramGame(modal_env.POST, "1/10", cost), shares)
+    assert found.value.value == pytest.approx(float(exact), abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("players", [2, 6])
+@pytest.mark.parametrize("coalitions", ["singles", "pairs"])
+def test_games_tend_to_what_is_computed(monkeypatch, players, coalitions):
+    environment = modal_env.make(epsilon="1/10", players=players, rounds=60)
+    options = {"environment": environment, "coalitions": coalitions, "deviator": "mix:DefectBot=1/2,FairBot=1/2"}
+    exact = evaluation.exploitability(GOOD, 1, **options).gains[0].members
+    monkeypatch.setattr(programs, "_shares", lambda spec, setting: None)
+    sampled = evaluation.exploitability(GOOD, 40, **options).gains[0].members
+    for player, member in sampled.items():
+        assert abs(member.value - exact[player].value) < 4 * (member.high - member.low) / 4
+        assert member.high - member.low < 0.2
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_mix_holds_the_exact_value(played):
+    exact = modal_env.exploitability(
+        modal_env.ProgramGame(modal_env.POST, "1/10"), [Fraction(1, 10), 0, Fraction(17, 20), Fraction(1, 20)]
+    )
+    assert exact == 0
+    found = evaluation.exploitability(GOOD, 100, environment=modal_env.make(epsilon=0.1, rounds=5))
+    assert found.value.low <= exact <= found.value.high
+
+
+def test_coalitions_of_a_population():
+    environment = modal_env.make(epsilon=0.1, players=4, rounds=3)
+    found = evaluation.exploitability("program:FairBot", 2, environment=environment, coalitions="pairs")
+    assert len(found.gains) == 6
+    assert found.value.value == pytest.approx(0.1)
+    mine = evaluation.exploitability("program:FairBot", 2, environment=environment, coalitions=["player_2"])
+    assert mine.best == ("player_2",)
+
+
+def test_a_given_deviator_and_the_report():
+    told = []
+    found = evaluation.exploitability(
+        "program:FairBot", 3, environment=modal_env.make(), deviator="program:DefectBot", report=told.append
+    )
+    assert found.gains[0].gain.value == pytest.approx(1 - 1.99)
+    assert found.value.value == 0  # who loses may keep to the profile
+    assert sum(told) == 9
+    assert json.loads(json.dumps(found.to_dict()))["deviator"] == "program:DefectBot"
+
+
+def test_the_same_seed_gives_the_same(played):
+    def value(seed):
+        return evaluation.exploitability(GOOD, 5, environment=modal_env.make(rounds=3), seed=seed).to_dict()
+
+    assert value(1) == value(1)
+    assert value(1) != value(2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"policy": "hold"},
+        {"deviator": "dumbbot"},
+        {"rules": Rules()},
+        {"coalitions": "triples"},
+    ],
+    ids=repr,
+)
+def test_bad_options_are_told(options):
+    with pytest.raises(EvaluationError):
+        evaluation.exploitability(**({"policy": "program:FairBot", "environment": modal_env.make()} | options))
