@@ -17,6 +17,7 @@ import numpy as np
 from agents.specs.grammar import checked_text, depths, unwrapped
 from agents.specs.reading import PolicyLike, read
 from agents.specs.spec import Spec
+from welfare_env.checks import quoted
 from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean
 
 SEATINGS = ("rotated", "fixed", "drawn")
@@ -70,8 +71,10 @@ class Profile:
             ProfileError: the number of seats is not that of the powers, or the seating is unknown.
             UnknownPowerError: a power that the board does not have.
         """
-        if seating not in SEATINGS:
-            raise ProfileError(f"seats {seating!r:.80}{did_you_mean(seating, SEATINGS)}: give {', '.join(SEATINGS)}")
+        if not isinstance(powers, list | tuple) or not all(isinstance(power, str) for power in powers):
+            raise ProfileError(f"powers={quoted(powers)}: give a list of names")
+        if not isinstance(seating, str) or seating not in SEATINGS:
+            raise ProfileError(f"seats {quoted(seating)}{did_you_mean(seating, SEATINGS)}: give {', '.join(SEATINGS)}")
         named = {seats: policy for seats, policy in self.terms if isinstance(seats, str)}
         for power in named:
             if power not in powers:

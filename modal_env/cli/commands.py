@@ -182,7 +182,9 @@ def evolve(
         library = read_agents(agents)
         others = {option for options in OPTIONS.values() for option in options if option not in OPTIONS[model]}
         refuse(context, sorted(others), f"does not go with --model {model.value}")
-        if plot and (plot.suffix.lower() not in PICTURES or not plot.parent.is_dir() or plot.is_dir()):
+        if plot and plot.is_dir():
+            raise GameError(f"--plot {plot}: it is a folder, not a file")
+        if plot and (plot.suffix.lower() not in PICTURES or not plot.parent.is_dir()):
             raise GameError(f"--plot {plot}: give a file in a folder that exists, ending in {', '.join(PICTURES)}")
         played = ProgramGame(library, epsilon, cost, game)
         show_unknown(library)
