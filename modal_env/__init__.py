@@ -130,8 +130,6 @@ _HOMES = {
     "PRESETS": "games.payoffs",
     **dict.fromkeys(("Family", "ranges"), "games.ranges"),
     "survival_range": "games.survival",
-    "errors": "errors",
-    "library": "logic.library",
     **dict.fromkeys(
         (
             "CooperateBot",
@@ -154,13 +152,22 @@ _HOMES = {
 }
 """Names, imported on first use, since the commands need few of them -> where they are."""
 
+_MODULES = {
+    **{name: name for name in ("best_replies", "dynamics", "envs", "errors", "games", "logic")},
+    "library": "logic.library",
+}
+"""The same for modules."""
+
 
 def __getattr__(name: str) -> Any:
-    """Import a name of `_HOMES`."""
-    if name not in _HOMES:
+    """Import a name of `_HOMES` or `_MODULES`."""
+    if name in _MODULES:
+        found: Any = import_module(f"modal_env.{_MODULES[name]}")
+    elif name in _HOMES:
+        found = getattr(import_module(f"modal_env.{_HOMES[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    home = import_module(f"modal_env.{_HOMES[name]}")
-    globals()[name] = found = home if name in ("errors", "library") else getattr(home, name)
+    globals()[name] = found
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -44,12 +45,21 @@ def written(source: Any, folder: str | os.PathLike[str], module: str | None, env
     else:
         network = source
     network = network.unwrapped() if hasattr(network, "unwrapped") else network
-    if hasattr(network, "reader"):  # a `training.board.modules.BoardModule`: it knows its games
+    if _is_of_boards(network):
         reader = network.reader
         checkpoint.save(folder, checkpoint.of_network(network.network, reader.board, reader.rules, greedy=False))
     else:
         exported.save(folder, _described(_bare(made() if callable(made) else made), _network(network)))
     return Path(folder)
+
+
+def _is_of_boards(network: Any) -> bool:
+    """Whether it is a network of `training.make_config`, which knows its games. Others need no RLlib."""
+    if not hasattr(network, "reader") or sys.modules.get("ray") is None:
+        return False
+    from training.board.modules import BoardModule
+
+    return isinstance(network, BoardModule)
 
 
 def _read(path: Path, module: str | None) -> tuple[Any, Any]:

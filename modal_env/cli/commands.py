@@ -180,8 +180,9 @@ def evolve(
     """Evolve a population of agents that play each other."""
     with all_errors_printed():
         library = read_agents(agents)
-        others = {option for options in OPTIONS.values() for option in options if option not in OPTIONS[model]}
-        refuse(context, sorted(others), f"does not go with --model {model.value}")
+        for option in sorted({each for options in OPTIONS.values() for each in options} - {*OPTIONS[model]}):
+            fitting = " or ".join(other for other in Dynamics if option in OPTIONS[other])
+            refuse(context, [option], f"goes with --model {fitting}, not with {model.value}")
         if plot and plot.is_dir():
             raise GameError(f"--plot {plot}: it is a folder, not a file")
         if plot and (plot.suffix.lower() not in PICTURES or not plot.parent.is_dir()):

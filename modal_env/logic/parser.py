@@ -102,10 +102,11 @@ def parse_agents(given: Mapping[str, Agent | str], known: Mapping[str, Agent]) -
 
 def _in_sequence(readers: Mapping[str, _Reader], names: Names) -> list[str]:
     """The names of the texts, each after those that it calls."""
-    calls = {
-        name: {called: token for token in reader.called() if (called := names.meant(token.text)) and called in readers}
-        for name, reader in readers.items()
-    }
+    calls: dict[str, dict[str, Token]] = {name: {} for name in readers}  # the first call of each other text
+    for name, reader in readers.items():
+        for token in reader.called():
+            if (called := names.meant(token.text)) in readers:
+                calls[name].setdefault(called, token)
     try:
         return list(TopologicalSorter(calls).static_order())
     except CycleError as error:

@@ -111,7 +111,9 @@ def test_replies_puts_the_best_first():
         (["evolve", "--time", "0"], "above 0"),
         (["evolve", "--plot", "picture.gif"], ".svg"),
         (["equilibria", "--game", "CC=2,CD=0,DC=3"], "CC, CD, DC and DD"),
-        (["evolve", "--steps", "5"], "--steps does not go with --model replicator"),
+        (["evolve", "--steps", "5"], "--steps goes with --model growth"),
+        (["evolve", "--model", "growth", "--time", "5"], "--time goes with --model replicator, not with growth"),
+        (["evolve", "--model", "basins", "--start", "FB=1"], "--start goes with --model replicator or growth"),
         (["evolve", "--model", "growth", "--start", "FB=1.5"], "give integers from 0"),
         (["replies", "FB", "--call", "RandomBot"], "calls: 'RandomBot'"),
     ],
@@ -149,3 +151,12 @@ def test_importing_modal_env_stays_light():
     code = f"import sys, modal_env; print(*sorted({heavy!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_packages_are_attributes():
+    code = (
+        "import modal_env as m; print(m.best_replies.CALLS, m.dynamics, m.envs, m.games, m.logic, m.library, m.errors)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "DefectBot" in done.stdout

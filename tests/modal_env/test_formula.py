@@ -160,6 +160,13 @@ def test_faults_of_helpers(helpers: dict[str, str], message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_the_same_circle_is_told_in_every_run_at_its_first_call() -> None:
+    helpers = {"A": "[](X(B) & X(C) & X(B))", "B": "[]X(A)", "C": "[]X(A)"}
+    with pytest.raises(FormulaError, match="A -> B -> A") as caught:
+        parse("[]X(A)", helpers=helpers)
+    assert caught.value.position == helpers["A"].index("B")
+
+
 def test_names_that_differ_in_case_alone() -> None:
     helpers = {"Foo": "true", "foo": "false"}
     agent = parse("[](X(foo) & X(Foo))", helpers=helpers)

@@ -157,6 +157,21 @@ def test_playing_needs_no_ray_and_no_pickle(tmp_path: Path) -> None:
     assert done.stdout.strip() == "False", done.stderr
 
 
+@pytest.mark.parametrize("ray", ["import ray", "sys.modules['ray'] = None"])
+def test_a_network_of_ones_own_may_read_and_needs_no_ray(ray: str, tmp_path: Path) -> None:
+    code = f"""
+import sys; {ray}
+import training, welfare_env
+from torch import nn
+class Reading(nn.Sequential): reader = "its own"
+env = welfare_env.make("clique:3", years=1, press=None)
+training.export(Reading(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)), {str(tmp_path)!r}, env=env)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "weights.safetensors").exists()
+
+
 @pytest.fixture(scope="module")
 def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
     env = MAKERS["aec"]()

@@ -160,6 +160,12 @@ class TestNoSavedGame:
             with pytest.raises(RecordError, match="cannot read"):
                 Game.load(tmp_path / name)
 
+    def test_a_file_far_too_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        Game().save(tmp_path / "game.json")
+        monkeypatch.setattr("welfare_env.game.record.LARGEST_FILE", 100)
+        with pytest.raises(RecordError, match="more than 100 bytes"):
+            Game.load(tmp_path / "game.json")
+
     def test_truncated_anywhere(self, small: Callable[[], Any], tmp_path: Path) -> None:
         whole, path = json.dumps(small()).encode(), tmp_path / "game.json"
         for length in range(0, len(whole), max(1, len(whole) // 50)):
@@ -329,3 +335,11 @@ def check_changed_record(small: Callable[[], Any], data: st.DataObject) -> None:
 @given(data=st.data())
 def test_a_changed_record_is_refused_or_means_what_it_says(small: Callable[[], Any], data: st.DataObject) -> None:
     check_changed_record(small, data)
+
+
+def test_a_saved_game_without_its_own_section_is_damaged(small: Callable[[], Any]) -> None:
+    """Damage can move the section elsewhere; then the digest cannot be checked."""
+    record = small()
+    record["phases"][-1]["state"]["welfare_env"] = record.pop("welfare_env")
+    with pytest.raises(RecordError, match="not a saved game of welfare_env"):
+        Game.from_record(record)

@@ -11,7 +11,7 @@ from welfare_env import Game, RecordError, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.events import attacks, events
-from welfare_env.render.replay.page import replay_page
+from welfare_env.render.replay.page import as_json, replay_page
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
@@ -155,6 +155,12 @@ def test_texts_stay_data(text, game):
     data = embedded(page)
     assert (data["title"], data["measures"], data["powers"][0]["player"]) == (text, [[text, text, text]], text)
     assert not re.search(r"<(img|a|iframe|object|embed|form|meta http-equiv=.refresh)\b", page)
+
+
+def test_json_has_no_sign_that_means_something_in_a_page():
+    text = as_json({"<&>": "".join(HOSTILE)})
+    assert not re.search("[<>&\u2028\u2029\ud800-\udfff]", text)
+    assert json.loads(text) == {"<&>": "".join(HOSTILE)}
 
 
 def test_the_policy_names_the_script_and_the_style_and_no_address(game):

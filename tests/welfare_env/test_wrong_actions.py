@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,45 @@ def test_options_of_reset(maker: Callable[..., Any]) -> None:
         with pytest.raises(RulesError, match="option"):
             env.reset(seed=2, options=options)
     assert env.unwrapped.game is before
+
+
+ODD: list[Any] = [-1, 1.5, "x" * 10**6, [], {"a": 1}, float("nan"), -(10**5000), np.zeros(3), "\ud800"]
+MAKERS: dict[str, Callable[..., Any]] = {
+    "make": welfare_env.make,
+    "parallel_env": welfare_env.parallel_env,
+    "vector_env": partial(welfare_env.vector_env, num_games=2),
+}
+OPTIONS = ("press", "message_rounds", "years", "engine", "strict", "max_cycles", "render_mode")
+
+
+@pytest.mark.parametrize(
+    ("maker", "names"), [("make", OPTIONS), ("parallel_env", OPTIONS), ("vector_env", ("num_games", "threads"))]
+)
+def test_options_of_makers(maker: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        for value in ODD:
+            with pytest.raises(RulesError, match=name):
+                MAKERS[maker](**{name: value})
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_seeds_of_reset(maker: str) -> None:
+    env = MAKERS[maker](years=1)
+    env.reset(seed=np.int64(1))
+    for value in ODD:
+        with pytest.raises(RulesError):
+            env.reset(seed=value)
+
+
+def test_an_error_in_reset_leaves_the_stream_of_chance() -> None:
+    env, other = (welfare_env.make("clique:4", years=1) for _ in range(2))
+    env.reset(seed=1)
+    other.reset(seed=1)
+    with pytest.raises(RulesError):
+        env.reset(seed=2, options={"game": 5})
+    env.reset()
+    other.reset()
+    assert [turn.agent for turn in env.unwrapped._turns] == [turn.agent for turn in other.unwrapped._turns]
 
 
 @pytest.mark.parametrize("maker", [welfare_env.make, welfare_env.parallel_env])

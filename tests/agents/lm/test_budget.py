@@ -39,6 +39,19 @@ class TestBudget:
         assert budget.spent == sum((reply.usage for reply in replies), NO_USAGE)
         assert most < budget.spent.tokens <= 2 * most
 
+    def test_dollars(self, provider: str, connect: Connect, question: Request, stub: InProcess) -> None:
+        budget = Budget(max_dollars=2.0)
+        model = connect(provider, budget=budget, prices={"any": Price(input=1000.0, output=2000.0, cached=100.0)})
+        replies: list[Reply] = []
+        with pytest.raises(BudgetError, match=r"the budget of 2.0 dollars does not allow another call: \d\.\d+ "):
+            replies.extend(model.complete(question) for _ in range(1000))
+        usage = replies[0].usage
+        plain = usage.input_tokens - usage.cached_tokens
+        dollars = (plain * 1000 + usage.cached_tokens * 100 + usage.output_tokens * 2000) / 1e6
+        assert usage.dollars == pytest.approx(dollars)
+        assert budget.spent.dollars == pytest.approx(len(replies) * dollars)
+        assert (budget.spent.dollars or 0) <= 2.0
+
     def test_it_waits_for_calls_in_progress(self) -> None:
         """What they set aside is most likely too much; only what they have used counts against the next one."""
 
@@ -81,6 +94,12 @@ class TestBudget:
             await asyncio.wait_for(waits, 20)
 
         asyncio.run(main())
+
+    def test_retries_are_calls(self, connect: Connect, question: Request, stub: InProcess) -> None:
+        budget = Budget(max_tokens=question.max_prompt_tokens + question.max_tokens + 5)
+        with pytest.raises(BudgetError):
+            connect("openai", "fail-empty", budget=budget).complete(question)
+        assert len(stub.requests) == 1
 
     def test_threads_never_exceed_it(self) -> None:
         budget, barrier = Budget(max_tokens=1000), Barrier(8)

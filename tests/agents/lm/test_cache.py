@@ -213,6 +213,21 @@ class TestFiles:
         assert b"private prompt" not in cache.path.read_bytes()
         assert cache.path.stat().st_mode & 0o777 == 0o600
 
+    @pytest.mark.parametrize("text", [b"no database at all, but of some length" * 99, b"x"])
+    def test_no_database(self, text: bytes, path: Path) -> None:
+        path.parent.mkdir()
+        path.write_bytes(text)
+        with pytest.raises(CacheError, match=r"replies\.sqlite: .*move it away or restore it from a copy"):
+            ResponseCache(path).get("key")
+        assert path.read_bytes() == text
+
+    @pytest.mark.parametrize("is_cut", [False, True])
+    def test_the_end_overwritten_or_cut_off(self, is_cut: bool, filled: Path) -> None:
+        content = filled.read_bytes()
+        filled.write_bytes(content[:8192] if is_cut else content[:4096] + b"\xff" * (len(content) - 4096))
+        with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
+            ResponseCache(filled).get(f"{7:064}")
+
     @pytest.mark.parametrize(
         "text", ["", "[]", "{}", '{"failed": "no kind", "text": "", "faults": [], "usage": null}', "[" * 100_000]
     )

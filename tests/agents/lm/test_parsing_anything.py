@@ -129,6 +129,11 @@ def test_a_reply_of_a_megabyte_is_read_in_bounded_time() -> None:
     assert wrong == []
 
 
+def test_deep_nesting_is_no_danger() -> None:
+    for text in ("[" * 100_000, '{"orders":' * 900 + "1" + "}" * 900, '{"orders":' + "[" * 900 + "]" * 900 + "}"):
+        assert parse(text, OPENING).orders == []
+
+
 # The schema.
 
 

@@ -1,6 +1,7 @@
 """What others write reaches a prompt as a quotation on one line, whatever it is."""
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -71,6 +72,13 @@ def test_a_hostile_summary_changes_its_own_line_alone(name: str) -> None:
     assert found == expected.replace('"all is well"', quote(HOSTILE[name], 2000))
 
 
+@given(st.text(st.characters(), max_size=200))
+def test_a_quotation_is_one_line_of_json(text: str) -> None:
+    quoted = quote(text)
+    assert quoted.isprintable()
+    assert json.loads(quoted) == clean(text, 4000)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -110,3 +118,13 @@ def test_a_short_transcript_has_whole_messages(lengths: list[int]) -> None:
     assert kept == [message_line(message, "FRANCE") for message in messages[: len(kept)]]
     assert sum(map(len, kept)) <= LONGEST_TRANSCRIPT
     assert len(kept) == len(messages) or lines[-1] == f"- ({len(messages) - len(kept)} more messages are left out)\n"
+
+
+def test_every_unseen_category_is_covered() -> None:
+    """Where Unicode has signs that cannot be seen, `clean` lets through those that can, and blanks."""
+    blank = {*"\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5", *map(chr, range(0xFE00, 0xFE10))}
+    blank |= {*map(chr, range(0xE0100, 0xE01F0))}
+    for code in (*range(0x3000), *range(0xD7F0, 0xE010), *range(0xFE00, 0x10000), *range(0xE0000, 0xE0200)):
+        char = chr(code)
+        is_seen = unicodedata.category(char)[0] in "LMNPS" and char not in blank
+        assert (clean(f"a{char}", 2) == f"a{char}") == (is_seen or char in " \n"), hex(code)
