@@ -105,7 +105,7 @@ def _in_sequence(readers: Mapping[str, _Reader], names: Names) -> list[str]:
     calls: dict[str, dict[str, Token]] = {name: {} for name in readers}  # the first call of each other text
     for name, reader in readers.items():
         for token in reader.called():
-            if (called := names.meant(token.text)) in readers:
+            if (called := names.meant(token.text)) and called in readers:
                 calls[name].setdefault(called, token)
     try:
         return list(TopologicalSorter(calls).static_order())
