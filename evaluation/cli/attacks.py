@@ -41,12 +41,21 @@ from evaluation.tables.attack_tables import coalition_tables, exploitability_tab
 from evaluation.tables.game_tables import self_play_table
 from welfare_env.extras import install_extra
 
-ATTACKED = GameOptions(games=GAMES)
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
 DEMO_SELECTION_GAMES = 2  # selection games per attack
 LEARNED = "rl:best-response"  # comes with the package
+
+
+@dataclass(frozen=True)
+class AttackOptions(GameOptions):
+    """`GameOptions` with the games in which the selected attacks are measured."""
+
+    games: Annotated[
+        int,
+        typer.Option(min=1, help="Games of self-play and of each selected attack (after the selection games)."),
+    ] = GAMES
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ def exploitability(
     policy: AnyProfile,
     run: RunOptions,
     out: AttackOutputs,
-    play: GameOptions = ATTACKED,
+    play: AttackOptions,
     deviator: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,7 +127,7 @@ def red_team(
     policy: Annotated[str, typer.Argument(help="The policy or profile to attack.")],
     run: RunOptions,
     out: AttackOutputs,
-    play: GameOptions = ATTACKED,
+    play: AttackOptions,
     budget: Annotated[
         str,
         typer.Option(
@@ -153,7 +162,7 @@ def command_of(result: RedTeamResult, policy: str, play: GameOptions) -> str:
     command = ["welfare-env", "exploitability", policy, "--coalitions", "+".join(best.coalition)]
     command += ["--deviator", result.specs[best.deviator]]
     command += ["--coordinated"] if best.deviator in result.coordinated and len(best.coalition) > 1 else []
-    return shlex.join([*command, *as_arguments(play, ATTACKED), "--witness", "worst.json"])
+    return shlex.join([*command, *as_arguments(play, AttackOptions()), "--witness", "worst.json"])
 
 
 @with_options

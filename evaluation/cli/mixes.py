@@ -19,7 +19,12 @@ from evaluation.play.runner import Begun
 from evaluation.tables.comparison_tables import contrast_table
 from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
 
-COMPARED = GameOptions(games=GAMES)
+
+@dataclass(frozen=True)
+class ComparedOptions(GameOptions):
+    """`GameOptions` with enough games for intervals."""
+
+    games: Annotated[int, typer.Option(min=1, help="Games per policy; below five there are no intervals.")] = GAMES
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ def compare(
     ],
     run: RunOptions,
     out: Outputs,
-    play: GameOptions = COMPARED,
+    play: ComparedOptions,
     measure: Annotated[
         list[str] | None,
         typer.Option(

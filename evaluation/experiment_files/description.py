@@ -47,7 +47,7 @@ from evaluation.experiments.red_team import BUDGETS
 from evaluation.measures import costs
 from evaluation.measures.gains import COALITIONS
 from evaluation.play.game_spec import Setting
-from welfare_env import Rules, WelfareEnvError
+from welfare_env import Rules, RulesError, WelfareEnvError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
@@ -276,11 +276,13 @@ def load_experiment(source: str | Path) -> Experiment:
     Raises:
         ExperimentError: no such file or name, invalid TOML, or invalid contents (all errors at once).
     """
+    if not isinstance(source, str | Path):
+        raise ExperimentError(f"experiment {quoted(source)}: give a name or the path of a .toml file")
     names = shipped_experiments()
     try:
         path = SHIPPED / f"{source}.toml" if str(source) in names else Path(source)
         text = read_file(path, MAX_BYTES).decode()
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         near = did_you_mean(str(source), names)
         why = f"no such name or file{near}" if isinstance(error, FileNotFoundError) else reason(error)
         known = f"shipped are {', '.join(names)}"
@@ -335,6 +337,8 @@ def _unknown(what: str, value: object, choices: Sequence[str]) -> Iterator[str]:
 def _faults(experiment: Experiment, given: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with several keys together: measures, sweep, template, figures."""
     measured, sweep, template = experiment.measure, experiment.sweep, experiment.template
+    if len({*measured}) < len(measured):
+        yield "measure: give each only once"
     for key, measures in ONLY_FOR.items():
         if key in given and not {*measures} & {*measured}:
             yield f"{key} is only for {' and '.join(measures)}, which this file does not measure"
@@ -374,14 +378,17 @@ def _faults_of_conditions(experiment: Experiment) -> Iterator[str]:
         return
     try:
         conditions = experiment.conditions
-        for each in conditions:
-            read_profile(each.played).seats(each.setting.board.powers)
-            if "cross-play" in experiment.measure:
-                check_balanced(each.setting, experiment.games)
     except WelfareEnvError as error:
-        yield str(error)
+        yield f"{'rules' if isinstance(error, RulesError) else 'conditions'}: {error}"
         return
-    rules = [each.setting.played for each in conditions]
+    boards = {each.setting.map_name: each.setting.board for each in conditions}
+    for played, map_name in dict.fromkeys((each.played, each.setting.map_name) for each in conditions):
+        yield from _error("profiles", lambda: read_profile(played).seats(boards[map_name].powers))  # noqa: B023
+    settings = list(dict.fromkeys(each.setting for each in conditions))
+    if "cross-play" in experiment.measure:
+        for each in {(each.map_name, each.seats): each for each in settings}.values():
+            yield from _error("games", lambda: check_balanced(each, experiment.games))  # noqa: B023
+    rules = [each.played for each in settings]
     if {"exploitability", "red-team"} & {*experiment.measure} and not all(each.is_welfare for each in rules):
         yield "exploitability and red-team are measured in welfare points: use variant = 'welfare'"
     is_mixed = len(experiment.profiles) < 2 or any(map(is_profile, experiment.profiles))
@@ -389,6 +396,14 @@ def _faults_of_conditions(experiment: Experiment) -> Iterator[str]:
         yield "profiles: for cross-play, give two or more profiles of one policy each"
     if "exact" in experiment.measure and not all(map(_is_exact, rules)):
         yield 'exact gains need the paper\'s rules without messages: in [rules], set only press = "none" and years'
+
+
+def _error(key: str, check: Callable[[], object]) -> Iterator[str]:
+    """The error of a check, if it has one."""
+    try:
+        check()
+    except WelfareEnvError as error:
+        yield f"{key}: {error}"
 
 
 def _is_exact(rules: Rules) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import welfare_env
 from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
+from agents.specs import read_profile
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
 from evaluation.experiment_files.description import (
     BY_YEAR,
@@ -344,6 +345,7 @@ def _measure_exact(condition: Condition) -> Evaluation[ExactGains]:
     """Exact gains, for which no games are played."""
     setting, played = condition.setting, condition.played
     coalitions = resolve_coalitions(setting.board, condition.coalitions)
+    Runner().check(setting.games(read_profile(played), 1))
     yield Wanted()
     from evaluation.exact import best_response  # lazily: numba
 

@@ -85,7 +85,8 @@ def choose_coalitions(
         raise EvaluationError(f"coalitions={quoted(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
     if isinstance(coalitions, set | frozenset):
         raise EvaluationError(f"coalitions={quoted(coalitions)}: give the name of a set, or a list of coalitions")
-    example, chosen = "['FRANCE', ['ENGLAND', 'TURKEY']]", list[Coalition]()
+    example = "['FRANCE', ['ENGLAND', 'TURKEY']]"
+    chosen: list[Coalition] = []
     for each in [coalitions] if isinstance(coalitions, str) else listed("coalitions", coalitions, example):
         is_set = isinstance(each, str) and each in sets
         chosen += sets[each] if is_set else [_coalition(players, each, check)]
@@ -300,8 +301,10 @@ def beyond_best(
 # The best of many
 
 Play = Callable[[Sequence[int], range], Generator[Any, Any, Sequence[Floats]]]
-"""Candidates and numbers of games -> asks for the games, and returns for each candidate its members' gains, [games,
-members]."""
+"""Candidates and numbers of games -> asks for the games, and returns the gains of each candidate's members.
+
+Gains are [games, members].
+"""
 
 SURVIVING = 0.25
 """Fraction of the candidates that survives each round."""
@@ -368,10 +371,13 @@ def choose_at_once(candidates: int, gains: Callable[[Sequence[int], range], Sequ
         yield from ()
         return gains(alive, numbers)
 
-    def run() -> Iterator[Selection]:
-        yield (yield from choose(candidates, play, games))
-
-    return next(run())
+    asking = choose(candidates, play, games)
+    try:
+        while True:
+            next(asking)
+    except StopIteration as end:
+        chosen: Selection = end.value
+        return chosen
 
 
 def rounds(candidates: int, games: int) -> Iterator[tuple[int, range]]:

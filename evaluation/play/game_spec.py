@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 DEFAULT_MAP = "standard"
 _KINDS: dict[str, Any] = {"map_name": str, "engine": str, "simultaneous": bool, "start": Start | None}
+_WORDS = {
+    **dict.fromkeys(("map_name", "engine", "seats"), "text"),
+    **dict.fromkeys(("simultaneous", "paper_code"), "True or False"),
+    "rules": "welfare_env.Rules(...)",
+    "start": "None, or a Start, such as Start.of(record)",
+}
 
 
 @dataclass(frozen=True)
@@ -138,8 +144,8 @@ class GameSpec:
 def _check_types(value: GameSpec | Setting, kinds: Mapping[str, Any]) -> None:
     for name, kind in kinds.items():
         if not isinstance(found := getattr(value, name), kind):
-            error = RulesError if name in ("rules", "engine") else EvaluationError
-            raise error(f"{name}={quoted(found)}: give {getattr(kind, '__name__', kind)}")
+            error = RulesError if isinstance(value, Setting) and name in ("rules", "engine") else EvaluationError
+            raise error(f"{name}={quoted(found)}: give {_WORDS[name]}")
 
 
 def _are_pairs(players: object) -> bool:

@@ -160,7 +160,13 @@ class Runner:
             self._is_open = False
 
     def run(self, evaluation: Evaluation[Found]) -> Found:
-        """The result of an evaluation; raises as `Begun.results`."""
+        """The result of an evaluation.
+
+        Raises:
+            EvaluationError: not an evaluation; otherwise as `Begun.results`.
+        """
+        if not isinstance(evaluation, Generator):
+            raise EvaluationError(f"evaluation={quoted(evaluation)}: give a generator of `Wanted` games")
         (result,) = Begun(evaluation).results(self)
         return result
 
@@ -249,7 +255,10 @@ class Runner:
     def _divided(self, specs: Iterable[GameSpec]) -> tuple[list[GameSpec], list[GameSpec], list[GameSpec]]:
         """Games played here one after the other (people's last), by workers, and in threads of language models."""
         workers = self._workers
-        named, unnamed, asking, people = (list[GameSpec]() for _ in range(4))
+        named: list[GameSpec] = []
+        unnamed: list[GameSpec] = []
+        asking: list[GameSpec] = []
+        people: list[GameSpec] = []
         for spec in specs:
             is_asking = spec.asks_language_models
             kind = people if spec.has_people else asking if is_asking else named if spec.is_named else unnamed

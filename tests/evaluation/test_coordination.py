@@ -105,7 +105,7 @@ def test_members_play_one_policy() -> None:
     [
         ("hold", "dumbbot", "dumbbot: it does not play a coalition"),
         ("hold", [PACT, "dumbbot"], "dumbbot"),
-        ("2*hold + 1*dove", None, "different policies"),
+        ("2*hold + 1*dove", None, "deviator exploiter.*several policies"),
     ],
 )
 def test_who_cannot_coordinate_is_named_before_any_game(

@@ -15,7 +15,7 @@ from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.play.runner import Begun
 from evaluation.report.report_folder import write_results
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
-from welfare_env import Rules
+from welfare_env import Rules, WelfareEnvError
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = 'title = "T"\nprofiles = ["{profile}"]\nmap_name = "clique:3"\ngames = {games}\n'
@@ -109,6 +109,7 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
         ('budget = "quick"\n', "budget is only for red-team, which this file does not measure"),
         ('coalitions = ["pairs"]\n', "coalitions is only for exploitability and exact"),
         ('measure = ["self-play", "exaxt"]\n', "did you mean 'exact'"),
+        ('measure = ["self-play", "self-play"]\n', "measure: give each only once"),
         ('measure = "cross-play"\n', "give two or more"),
         ('template = "dove:share={share}"\n[sweep]\nshare = [1]\n', "write {profile}"),
     ],
@@ -116,6 +117,21 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
 def test_faults(lines: str, words: str) -> None:
     with pytest.raises(ExperimentError, match=words):
         parse_experiment(BASE.format(profile="random", games=3) + lines)
+
+
+def test_all_faults_of_the_conditions_are_told_with_their_keys() -> None:
+    with pytest.raises(ExperimentError, match=r"2 faults\n  profiles: .*'8.hold'.*\n  profiles: .*'9.dove'"):
+        parse_experiment("title = 'x'\nprofiles = ['dove', '8*hold', '9*dove']\n")
+    with pytest.raises(ExperimentError, match="rules: years=0"):
+        parse_experiment("title = 'x'\nprofiles = ['dove']\n[rules]\nyears = 0\n")
+
+
+@pytest.mark.parametrize("profile", ["no-such", "9*dove", "rl:nowhere"])
+def test_exact_gains_are_checked_before_any_game(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.exact.best_response", lambda *_: pytest.fail("it was computed"))
+    text = BASE.format(profile="dove", games=1) + 'measure = "exact"\n' + QUICK
+    with pytest.raises(WelfareEnvError):
+        evaluation.experiment(parse_experiment(text), profiles=[profile])
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,61 @@
-"""Damaged records and long files are named, shortly."""
+"""Odd arguments at public doors, damaged records and long files are named, shortly."""
 
 import copy
 import json
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evaluation
+from evaluation.exact import best_response
 from evaluation.experiment_files.description import ExperimentError, parse_experiment
 from evaluation.messages.analysis import analyze_messages
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.errors import RecordError
+
+QUICK: dict[str, Any] = {"rules": Rules(years=1, press=None), "map_name": "clique:3"}
+PLAYERS: Any = (("PLAYERA", "hold"),)
+
+DOORS: dict[str, tuple[Callable[[Any], object], tuple[object, object]]] = {
+    "policy": (lambda odd: evaluation.self_play(odd, 1, **QUICK), (5, "a\0b")),
+    "coalitions": (lambda odd: evaluation.exploitability("hold", 1, coalitions=odd, **QUICK), (5, [[]])),
+    "coordinated": (lambda odd: evaluation.exploitability("hold", 1, coordinated=odd, **QUICK), (1, "no")),
+    "budget": (lambda odd: evaluation.red_team("hold", games=1, budget=odd, **QUICK), (["quick"], None)),
+    "trained": (lambda odd: evaluation.red_team("hold", games=1, trained=odd, **QUICK), (5, b"x")),
+    "mixed": (lambda odd: evaluation.cross_play(odd, **QUICK), (5, ["hold", None])),
+    "compared": (lambda odd: evaluation.compare("hold", odd, games=1, **QUICK), (5, object())),
+    "measure": (lambda odd: evaluation.compare("hold", "random", measure=odd, games=1, **QUICK), (5, [None])),
+    "source": (lambda odd: evaluation.experiment(odd), (5, "a\0b")),
+    "profiles": (lambda odd: evaluation.experiment("years", profiles=odd), (5, ["no such"])),
+    "rules": (lambda odd: evaluation.GameSpec(PLAYERS, 0, odd, "standard", "fast"), (None, {"years": 1})),
+    "start": (lambda odd: evaluation.GameSpec(PLAYERS, 0, Rules(), "standard", "fast", start=odd), (5, "S1901M")),
+    "store": (lambda odd: evaluation.GameStore(odd), (5, b"x")),
+    "workers": (lambda odd: evaluation.Runner(odd), (0, "two")),
+    "run": (lambda odd: evaluation.Runner().run(odd), (5, [])),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_odd_arguments(door: str) -> None:
+    call, values = DOORS[door]
+    for odd in values:
+        with pytest.raises(WelfareEnvError) as caught:
+            call(odd)
+        assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("powers", [None, 5, np.array("PLAYERA")])
+def test_deviators_that_are_no_list(powers: Any) -> None:
+    with pytest.raises(evaluation.EvaluationError, match="powers="):
+        best_response("clique:3", "punisher:t=1", powers, years=1)
+
+
+@pytest.mark.parametrize("options", [{"budget": ["quick"]}, {"trained": 5}, {"trained": "dove"}])
+def test_red_teams_name_what_is_wrong(options: dict[str, Any]) -> None:
+    with pytest.raises(evaluation.EvaluationError, match=next(iter(options))):
+        evaluation.red_team("hold", games=1, **QUICK, **options)
 
 
 @pytest.fixture(scope="module")
