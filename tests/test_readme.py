@@ -20,16 +20,17 @@ RUN = ("README.md", "docs/players.md", "docs/results.md")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN)
-def test_python_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
-    """Each from its own imports, in one process: most of the time would go into importing torch and Ray again."""
-    monkeypatch.chdir(tmp_path)
-    try:
-        for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL):
-            exec(compile(block, page, "exec"), {"__name__": "page"})  # noqa: S102 (our own page)
-            assert capsys.readouterr().out.strip() or "export" in block
-    finally:
-        if ray := sys.modules.get("ray"):
-            ray.shutdown()
+def test_python_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
+    """Each with its own imports, in one process: most of the time would go into importing torch and Ray again."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    run = "import sys\nfor block in sys.argv[1:]:\n    exec(block, {'__name__': 'page'})\n    print('end of a block')"
+    done = subprocess.run(
+        [sys.executable, "-c", run, *blocks], cwd=tmp_path, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    *printed, rest = done.stdout.split("end of a block\n")
+    assert (len(printed), rest) == (len(blocks), "")
+    assert all(said.strip() or "export" in block for said, block in zip(printed, blocks, strict=True))
 
 
 @pytest.mark.parametrize("name", ["agents", "agents.seat_game", "evaluation", "modal_env", "welfare_env.game.game"])

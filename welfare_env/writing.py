@@ -31,10 +31,11 @@ def replaced(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     folder = ""
     try:
-        for left in target.parent.glob(f".{glob.escape(target.name[:40])}.*.draft"):
+        name = glob.escape(target.name[:40])
+        for left in target.parent.glob(f".{name}.{'[a-z0-9_]' * 8}.draft/{name}.draft"):
             with contextlib.suppress(FileNotFoundError):  # of a writer that is done by now
                 if time.time() - left.stat(follow_symlinks=False).st_mtime > ABANDONED:
-                    shutil.rmtree(left, ignore_errors=True)
+                    shutil.rmtree(left.parent, ignore_errors=True)
         folder = tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".draft", dir=target.parent)
         draft = Path(folder, f"{target.name[:40]}.draft")
         yield draft

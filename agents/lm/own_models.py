@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Awaitable
 from dataclasses import asdict, replace
 from typing import Any, Protocol
@@ -122,15 +123,19 @@ class AdaptedModel(Model):
     def _reply(self, said: Any, prompt: int) -> Reply:
         if isinstance(said, str):
             said = Reply(said, Counts(prompt, 0, 0, len(said.encode())).usage(self.price))
+        if not isinstance(said, Reply):
+            raise ConfigError(f"model {self.name!r}: complete returned a {type(said).__name__}: give a text or a Reply")
         try:
-            found = _REPLY.validate_python(said if not isinstance(said, Reply) else asdict(said))
+            found = _REPLY.validate_python(asdict(said))
         except ValidationError as error:
             first = error.errors()[0]
             where = f"{'.'.join(map(str, first['loc']))} {first['input']!r:.80}: {first['msg']}"
-            raise ConfigError(f"model {self.name!r}: complete returned no text and no right Reply: {where}") from None
+            raise ConfigError(f"model {self.name!r}: complete returned a Reply with {where}") from None
         usage = found.usage
+        if usage.cached_tokens > usage.input_tokens or not math.isfinite(usage.dollars or 0.0):
+            raise ConfigError(f"model {self.name!r}: complete returned an impossible {usage}")
         if usage.dollars is None and self.price is not None:
-            plain = max(0, usage.input_tokens - usage.cached_tokens)
+            plain = usage.input_tokens - usage.cached_tokens
             counts = Counts(plain, usage.cached_tokens, 0, usage.output_tokens, usage.reasoning_tokens)
             usage = counts.usage(self.price)
         return replace(found, usage=usage, model=found.model or self.name)

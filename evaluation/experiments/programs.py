@@ -145,8 +145,8 @@ def program_exploitability(
     check_seed(seed)
     tell = Runner(report=report).report
     spec = read(policy)
-    if deviator is None and not spec.is_named:
-        raise EvaluationError(f"{spec.text} has no name, so the best reply to it cannot be computed: give a deviator")
+    if deviator is None and (not spec.is_named or _shares(spec, setting) is None):
+        raise EvaluationError(f"{spec.text} is no program or mix, so its best reply is not known: give deviator=POLICY")
     name = as_given(policy, spec)
     reply = f"best-reply:to=({name})" if deviator is None else deviator
     attacker = read(reply)

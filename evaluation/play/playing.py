@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Generator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
 from threading import Event
@@ -64,9 +63,8 @@ def play_game(spec: GameSpec, models: Models = None) -> Record:
             played: Record = submit(seats.play(shared, Event())).result()
         return played
     turns, env, seen = seats.turns(shared), seats.env.unwrapped, None
-    with suppress(StopIteration):
-        while True:  # without language models nothing waits, so no event loop is needed
-            seen = env.step(turns.send(seen))
+    while env.agents:  # without language models nothing waits, so no event loop is needed
+        seen = env.step(turns.send(seen))
     return seats.record()
 
 
@@ -119,13 +117,12 @@ class Seats:
     async def play(self, models: SharedModels | None, stop: Event) -> Record:
         """Play the game and return its record; arguments and errors as for `aplay_game`."""
         turns, env, seen = self.turns(models), self.env.unwrapped, None
-        with suppress(StopIteration):
-            while True:
-                action = turns.send(seen)
-                seen = env.step(await action if isinstance(action, Coroutine) else action)
-                await asyncio.sleep(0)  # other games of the event loop continue
-                if stop.is_set():
-                    raise GameStopped("the game was broken off, since another one had to end")
+        while env.agents:
+            action = turns.send(seen)
+            seen = env.step(await action if isinstance(action, Coroutine) else action)
+            await asyncio.sleep(0)  # other games of the event loop continue
+            if stop.is_set() and env.agents:
+                raise GameStopped("the game was broken off, since another one had to end")
         return self.record()
 
     def turns(self, models: SharedModels | None) -> Generator[Any, Any, None]:
@@ -165,8 +162,8 @@ class Seats:
             if phase := past.get(env.game.phase):
                 seen = yield {agent: self._replayed(phase, *turn) for agent, turn in turns.items()}
                 continue
-            waiting = {agent: _asked(asked[agent], *turns[agent]) for agent in turns if agent in asked}
             actions = {agent: _act(self.policies[agent], *turns[agent]) for agent in turns if agent not in asked}
+            waiting = {agent: _asked(asked[agent], *turns[agent]) for agent in turns if agent in asked}
             seen = yield _all(waiting, actions, models) if waiting else actions
 
     def _replayed(self, phase: Mapping[str, Any], player: str, observation: Any, info: Mapping[str, Any]) -> Any:
@@ -225,7 +222,7 @@ def made(spec: Spec, models: SharedModels | None) -> Policy:
         EvaluationError: the policy writes programs of modal_env.
     """
     policy = spec.make(models)
-    if type(policy).__module__.startswith("agents.modal."):
+    if any(kind.__module__.startswith("agents.modal.") for kind in type(policy).__mro__):
         raise EvaluationError(f"policy {spec.text!r} {PROGRAMS}")
     return policy
 

@@ -12,6 +12,7 @@ from typing import Any
 from agents.runtime.files import shown
 from agents.runtime.progress import metered
 from agents.runtime.table_files import TableError, check_parquet
+from evaluation.checks import reading_record
 from evaluation.play.store import GameStore, StoredGame
 from evaluation.play.stored_games import played
 from welfare_env import __version__
@@ -54,7 +55,7 @@ def export_games(store: GameStore, games: Sequence[StoredGame], folder: Path) ->
 
     Raises:
         TableError: pyarrow is not installed, or the folder is not empty or cannot be written.
-        StoreError: a stored game is damaged.
+        StoreError, RecordError: a stored game is damaged.
     """
     check_parquet(folder / "games.parquet", "--export")
     if any(folder.iterdir()):
@@ -71,7 +72,10 @@ def export_games(store: GameStore, games: Sequence[StoredGame], folder: Path) ->
             draft = files.enter_context(replaced(folder / f"{table}.parquet"))
             writers[table] = files.enter_context(ParquetWriter(draft, schema))
         for game in games:
-            for table, rows in _tables(store.record(game.key)).items():
+            record = store.record(game.key)
+            with reading_record():
+                tables = _tables(record)
+            for table, rows in tables.items():
                 named = [{"game": game.key} | row for row in rows]
                 writers[table].write_table(pa.Table.from_pylist(named, writers[table].schema))
             meter.advance(1)
@@ -94,7 +98,7 @@ def _tables(record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             "phase": phase["name"],
             "power": power,
             "units": units,
-            "results": [" ".join(phase["results"].get(unit.removeprefix("*"), ())) for unit in units],
+            "results": [_result(phase, unit) for unit in units],
             "centers": phase["state"]["centers"][power],
             "welfare": welfare.get(power),
             "orders": phase["orders"].get(power) or [],
@@ -104,6 +108,12 @@ def _tables(record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
         for power, units in phase["state"]["units"].items()
     ]
     return {"games": seats, "phases": positions, "messages": [one for phase in phases for one in phase["messages"]]}
+
+
+def _result(phase: dict[str, Any], unit: str) -> str:
+    """What a unit's order brought. In retreats only dislodged units have orders; another one may stand in its place."""
+    is_ordered = unit.startswith("*") == phase["name"].endswith("R")
+    return " ".join(phase["results"].get(unit.removeprefix("*"), ())) if is_ordered else ""
 
 
 def _card(games: Sequence[StoredGame]) -> str:

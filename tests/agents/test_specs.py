@@ -78,7 +78,7 @@ def test_names_that_are_not_policies_are_known_only_where_they_are_given():
         ("lm:openai", "", "PROVIDER/MODEL"),
         ("lm:scripted/stub,speed=1", "at 'speed=1'", "takes temperature, top_p"),
         ("lm:scripted/stub,summariser=/me", "at 'summariser=/me'", "self, none"),
-        ("lm:scripted/stub,base_url=http://x", "", "argument 'base_url'"),
+        ("lm:scripted/stub,base_url=http://x", "", "no setting 'base_url'"),
         ("lm:openai/x,base_url=x", "at 'base_url=x'", "give an address"),
         ("lm:openai/x,prices=/no/file", "", "not a table of prices"),
         ("exploiter:nice=(lm:openai/x,schema=soap),attack=dove", "at 'schema=soap'", "orders, all"),

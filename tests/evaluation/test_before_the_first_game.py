@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from agents.specs.spec import Spec
 from evaluation.cli.commands import app
-from evaluation.cli.options import RunOptions
 from evaluation.play import runner
 
 TOY = ["--map", "clique:3", "--years", "2", "--message-rounds", "0"]
@@ -90,7 +89,7 @@ def test_the_bar_ends_with_the_total_of_all_evaluations(tmp_path: Path, monkeypa
         def advance(self, count: int, *note: object) -> None:
             self.done += count
 
-    monkeypatch.setitem(RunOptions.play.__globals__, "metered", Meter)
+    monkeypatch.setattr("evaluation.cli.options.metered", Meter)
     attacks = ["--selection-games", "1"]
     commands = (
         ["self-play", "dove", "hold"],

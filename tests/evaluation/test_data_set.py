@@ -22,3 +22,20 @@ def test_a_data_set_has_the_games_of_the_store(tmp_path):
     assert tables["phases"].num_rows == 2 * len(phases)
     assert tables["messages"].num_rows == sum(len(phase["messages"]) for phase in phases) > 0
     assert "lm:scripted/babbler` (seats: 4)" in (tmp_path / "set" / "README.md").read_text()
+
+
+def test_in_retreats_only_dislodged_units_have_results(tmp_path):
+    from pyarrow import parquet
+
+    with GameStore(tmp_path / "store") as store:
+        self_play("2*dumbbot + 5*random", 6, rules=Rules(years=4, press=None), store=store)
+        export_games(store, store.games(), tmp_path / "set")
+    phases = parquet.read_table(tmp_path / "set" / "phases.parquet").to_pylist()
+    told = [
+        (unit.startswith("*"), result)
+        for row in phases
+        if row["phase"].endswith("R")
+        for unit, result in zip(row["units"], row["results"], strict=True)
+    ]
+    assert any(dislodged for dislodged, _ in told)
+    assert all(result == "" for dislodged, result in told if not dislodged)

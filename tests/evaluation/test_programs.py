@@ -64,7 +64,8 @@ def test_the_interval_of_a_mix_holds_the_exact_value(played):
         modal_env.ProgramGame(modal_env.POST, "1/10"), [Fraction(1, 10), 0, Fraction(17, 20), Fraction(1, 20)]
     )
     assert exact == 0
-    found = evaluation.exploitability(GOOD, 100, environment=modal_env.make(epsilon=0.1, rounds=5))
+    environment = modal_env.make(epsilon=0.1, rounds=5)
+    found = evaluation.exploitability(GOOD, 100, environment=environment, deviator=f"best-reply:to=({GOOD})")
     assert found.value.low <= exact <= found.value.high
 
 
@@ -90,7 +91,10 @@ def test_a_given_deviator_and_the_report():
 
 def test_the_same_seed_gives_the_same(played):
     def value(seed):
-        return evaluation.exploitability(GOOD, 5, environment=modal_env.make(rounds=3), seed=seed).to_dict()
+        environment = modal_env.make(rounds=3)
+        return evaluation.exploitability(
+            GOOD, 5, environment=environment, deviator=f"best-reply:to=({GOOD})", seed=seed
+        ).to_dict()
 
     assert value(1) == value(1)
     assert value(1) != value(2)

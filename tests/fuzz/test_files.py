@@ -154,7 +154,7 @@ def play_nothing(*_: object, **__: object) -> None:
 
 @hunt(options(SELF_PLAY), WelfareEnvError, PlaysError)
 def test_arguments_of_self_play(given: dict[str, Any]) -> None:
-    with mock.patch.object(runner.Runner, "_played", play_nothing):
+    with mock.patch.object(runner.Runner, "_divided", play_nothing):
         evaluation.self_play(**given)
 
 

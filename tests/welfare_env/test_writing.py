@@ -101,11 +101,15 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path, monkeypat
 
 def test_drafts_of_killed_processes_are_removed_after_an_hour(tmp_path: Path) -> None:
     file = tmp_path / "game.json"
-    for name, age in (("killed", 4000), ("at_work", 0)):
-        draft = tmp_path / f".game.json.{name}.draft"
-        draft.mkdir()
-        (draft / "game.json.draft").write_text("half")
+    for name, age in (("killed_1", 4000), ("at_work1", 0), ("of_the_user", 4000)):
+        draft = tmp_path / f".game.json.{name}.draft" / "game.json.draft"
+        draft.parent.mkdir()
+        draft.write_text("half")
         os.utime(draft, (time.time() - age,) * 2)
     with replaced(file) as draft:
         draft.write_text("whole")
-    assert sorted(each.name for each in tmp_path.iterdir()) == [".game.json.at_work.draft", "game.json"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        ".game.json.at_work1.draft",
+        ".game.json.of_the_user.draft",
+        "game.json",
+    ]

@@ -112,7 +112,7 @@ def said_fault(status: int, headers: Mapping[str, str], body: Any, hide: Callabl
     known = {"message": known.get("detail")} | known  # FastAPI's servers
     told = [clean(hide(str(known.get(name) or "")[:_MAX_READ]), _MAX_READ) for name in ("param", "code", "message")]
     about = " ".join((*told[:2], clean(str(known.get("type") or "")), told[2]))
-    pause, text = _retry_after(headers), f"HTTP {status}: {clean(told[2])}"
+    pause, text = _retry_after(headers), f"HTTP {status}: {clean(told[2]) or 'without words'}"
     if pause > MAX_RETRY_AFTER:
         text += f" (it wants a pause of {pause:.0f} s)"
     if status < 300:

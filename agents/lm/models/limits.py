@@ -11,7 +11,7 @@ import os
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
-from threading import Lock, Thread
+from threading import Lock, Thread, current_thread
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -76,13 +76,18 @@ class Halt:
 
 
 class BackgroundLoop:
-    """An event loop in its own thread, started on first use; a forked process starts a new one."""
+    """An event loop in its own thread, started on first use; a forked process starts a new one.
+
+    Code that it runs may in turn wait for coroutines, which then run in a second loop below it.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = Lock()
         self._process = 0
         self._loop: asyncio.AbstractEventLoop
+        self._thread: Thread
+        self._below: BackgroundLoop
 
     def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Waits for a coroutine, and cancels it if interrupted (Ctrl-C)."""
@@ -100,14 +105,19 @@ class BackgroundLoop:
 
     def submit(self, coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
         """Starts a coroutine, with the caller's context variables."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._running())
+        loop = self._running()
+        if current_thread() is self._thread:
+            return self._below.submit(coroutine)
+        return asyncio.run_coroutine_threadsafe(coroutine, loop)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._process != os.getpid():
                 self._process = os.getpid()
                 self._loop = asyncio.new_event_loop()
-                Thread(target=self._loop.run_forever, name=self._name, daemon=True).start()
+                self._below = BackgroundLoop(self._name)
+                self._thread = Thread(target=self._loop.run_forever, name=self._name, daemon=True)
+                self._thread.start()
             return self._loop
 
 

@@ -10,6 +10,7 @@ import asyncio
 import importlib
 import json
 import logging
+import math
 import os
 import random
 from abc import abstractmethod
@@ -18,6 +19,7 @@ from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models import limits
@@ -129,13 +131,9 @@ class RemoteModel(Model):
         halt: Halt | None = None,
         http_client: Any = None,
     ) -> None:
-        for option, number, least in (
-            ("timeout", timeout, 0.001),
-            ("retries", retries, 0),
-            ("max_concurrent", max_concurrent, 1),
-        ):
-            if not number >= least:  # NaN fails, too
-                raise ConfigError(f"{option} {number}: give {least} or more")
+        check_number("timeout", timeout, above=0)
+        check_number("retries", retries, whole=True)
+        check_number("max_concurrent", max_concurrent, above=0, whole=True)
         self.provider, self.name = REMOTE[provider], f"{provider}/{model}"
         self.model, self.effort, self.timeout, self.retries = model, effort, timeout, retries
         self.extra = {} if extra is None else checked_extra(extra)
@@ -155,7 +153,7 @@ class RemoteModel(Model):
         self._random = random.Random(0)  # noqa: S311 (of pauses)
         self._rests_until = 0.0  # after a 429
         self._answers = 0
-        self._failures = 0  # questions without an answer
+        self._failures = 0  # questions without an answer since the first or since a run ended with them
         self._refused: set[str] = set()  # names of parameters, and shapes of schemas
         self._warned: set[str] = set()
         if elsewhere and not self.is_official and self.key_variable is not None:
@@ -169,7 +167,7 @@ class RemoteModel(Model):
         Raises:
             ConfigError: the provider's SDK is not installed, or there is no key.
         """
-        _ = self.client
+        _ = self._sdk, self.client
 
     async def acomplete(self, request: Request) -> Reply:
         """Sends a request and waits for the reply; see `Model.acomplete`."""
@@ -296,10 +294,11 @@ class RemoteModel(Model):
     def _failure(self, fault: Fault, faults: list[str], usage: Usage) -> ModelError | AccessError:
         last = f" (the last of {len(faults)} tries)" if len(faults) > 1 else ""
         text = f"{self.name}: {fault.kind}: {fault.text}{last}"
-        self._failures += 1
         if fault.kind in ENDING_KINDS:
             return AccessError(fault.kind, text)
-        if not self._answers and self._failures >= FIRST_QUESTIONS and fault.kind not in PASSING_KINDS:
+        self._failures += fault.kind not in PASSING_KINDS
+        if not self._answers and self._failures >= FIRST_QUESTIONS:
+            self._failures = 0
             return AccessError(fault.kind, f"{text}; nothing was answered in {FIRST_QUESTIONS} questions")
         self._warn(f"{fault.kind}: {fault.text}; given up", f"{fault.kind} given up")
         return ModelError(fault.kind, text, tuple(faults), usage)
@@ -369,7 +368,9 @@ class RemoteModel(Model):
         if fault.kind == "unreachable":
             return f", {server}; see that the server runs, and that base_url is right"
         if fault.kind == "not found" and not fault.text.startswith("HTTP 3"):
-            return f"; see that {self.base_url} has a model called {self.model}, and whether its path ends in /v1"
+            path = urlsplit(self.provider.url).path
+            lacks = f", or whether {path} is missing at its end" if path not in self.base_url else ""
+            return f"; see whether {self.base_url} has a model called {self.model}{lacks}"
         if fault.kind != "authentication":
             return ""
         if self.key_variable is None:
@@ -392,6 +393,18 @@ def server_of(provider: str, base_url: str | None = None) -> str:
     if base_url:
         return checked_url(base_url)
     return checked_url(os.environ.get(known.url_variable) or known.url, known.url_variable)
+
+
+def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False) -> None:
+    """Checks that a setting is a number above a bound.
+
+    Raises:
+        ConfigError: it is not a number, not above the bound, or not whole although `whole`.
+    """
+    kinds = int if whole else int | float
+    if isinstance(value, bool) or not isinstance(value, kinds) or not above < value < math.inf:  # NaN fails, too
+        bound = "from 0" if above < 0 else f"above {above:g}"
+        raise ConfigError(f"{name} {value!r:.40}: give a {'whole ' if whole else ''}number {bound}")
 
 
 def count(usage: Any, name: str) -> int | None:

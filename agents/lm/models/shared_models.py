@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import json
 import logging
 import os
@@ -27,7 +28,7 @@ from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.limits import GAMES, Halt
 from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
-from agents.lm.models.remote import REMOTE
+from agents.lm.models.remote import REMOTE, RemoteModel
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.own_models import as_model
 from welfare_env.errors import did_you_mean
@@ -73,10 +74,14 @@ def make_model(name: str, **settings: Any) -> Model:
             f"model {name!r}: give one of {choices} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
             f"{did_you_mean(name, ('self', 'none'))}"  # as a summariser
         )
-    try:
-        return PROVIDERS[provider](rest, **settings)
-    except TypeError as error:  # a setting that it does not have, or of another type
-        raise ConfigError(f"model {name!r}: {str(error).partition('() ')[2] or error}") from error
+    maker = PROVIDERS[provider]
+    known = [*inspect.signature(maker).parameters][1:]
+    if "options" in known:
+        known += inspect.signature(RemoteModel).parameters
+    known = [each for each in known if each not in ("provider", "model", "options")]
+    if unknown := sorted(settings.keys() - known):
+        raise ConfigError(f"model {name!r} has no setting {unknown[0]!r}: it has {', '.join(known) or 'none'}")
+    return maker(rest, **settings)
 
 
 class SharedModels:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MAX_NESTING = 4  # levels of objects around the one with the reply's keys
 
+_WIDE = str.maketrans("\uff5b\uff5d\uff3b\uff3d\uff1a\uff0c\uff02", '{}[]:,"')
 _THOUGHTS = frozenset(
     {"think", "thinking", "thought", "thoughts", "reasoning", "reasoning_content", "analysis", "scratchpad"}
     | {"draft", "drafts"}
@@ -87,9 +88,12 @@ def read_fields(
     issues: list[ParseIssue] = []
     if len(outside) > MAX_REPLY:
         note(issues, "too long", text, f"{len(outside)} characters")
-    read = _unwrapped(outside[:MAX_REPLY])
-    found, prose, lacks_end = find_objects(read)
-    answers = [_Answer(value, each) for each in found for value in _answers(each.value, keys, 0)]
+    whole = _unwrapped(outside[:MAX_REPLY])
+    for read in (whole, _plain(whole)):
+        found, prose, lacks_end = find_objects(read)
+        answers = [_Answer(value, each) for each in found for value in _answers(each.value, keys, 0)]
+        if answers:
+            break
     own = [each for each in answers if not _is_copy(each.value)] or answers
     own = [each for each in own if not is_quotation(each.value, False)] or own
     own = [each for each in own if not is_quotation(each.value, True)]
@@ -103,7 +107,7 @@ def read_fields(
     chosen = own[-1:] if is_cut else _chosen(own, keys)
     faults = {
         "prose": bool(without_fences(prose)),
-        "repaired": any(each.around.is_repaired for each in chosen),
+        "repaired": any(each.around.is_repaired for each in chosen) or read != whole,
         "truncated": is_cut,
         "several objects": sum(not _is_copy(each.value) for each in answers) > 1,
         "doubled key": any(_has_doubled_key(each.value) for each in chosen),
@@ -153,6 +157,11 @@ def _unwrapped(text: str) -> str:
     bare = without_fences(text)
     inner = _loaded(bare, "") if bare[:1] == bare[-1:] == '"' else None
     return inner if isinstance(inner, str) else text
+
+
+def _plain(text: str) -> str:
+    """A text without JSON escapes, and with full-width punctuation (as in Chinese) replaced."""
+    return text.replace('\\"', '"').translate(_WIDE)
 
 
 def _opened(value: Any, key: str) -> Any:

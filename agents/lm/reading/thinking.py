@@ -18,16 +18,29 @@ _NAMES = (
     r"[\w:.-]{0,20}think(?:ing)?|thoughts?|reasoning|reflections?|analysis|scratch[_-]?pad|"
     r"(?:inner|internal)[_-]monologue"
 )
+_TAG = (
+    r"(?<=[<\u25c1])\|?\s{0,3}(?P<way>/|end_(?:of_)?|(?:start|begin)_(?:of_)?)?\s{0,3}"
+    rf"(?P<name>{_NAMES})(?![\w:.-])"
+    r"(?:(?:\s[^<>{}]{0,100}?)?\s{0,3}(?P<empty>/)?\|?[>\u25b7])?"
+)
 _MARK = re.compile(
-    r"[<\[\u25c1](?:"
-    r"(?<!\[)\|?\s{0,3}(?P<way>/|end_(?:of_)?|(?:start|begin)_(?:of_)?)?\s{0,3}"
-    rf"(?P<name>{_NAMES})(?![\w:.-])(?:(?:\s[^<>{{}}]{{0,100}}?)?\s{{0,3}}(?P<empty>/)?\|?[>\u25b7])?"
-    r"|(?<=\[)(?P<close>/)?think(?:ing)?\]"
+    rf"[<\[\u25c1](?:{_TAG}"
+    r"|(?P<open>(?<=\[)think(?:ing)?\]|(?<=\[)unused16\]|unused94>|\|inner_prefix\|>)"
+    r"|(?P<close>(?<=\[)/think(?:ing)?\]|(?<=\[)unused17\]|unused95>|\|inner_suffix\|>)"
     r"|\|channel\|?>\s{0,3}(?P<channel>\w{1,30})"
     r"|(?P<end>\|(?:end|return|call)\|>|\|start\|>\w{0,20}|channel\|>)"
     r"|(?P<filler>\|message\|>|\|constrain\|>\w{0,20}))",
     re.IGNORECASE,
 )
+_BARE_ANALYSIS = re.compile(r"\s{0,9}(?:assistant)?analysis(?=[A-Z])")
+_BARE_FINAL = "assistantfinal"  # what remains of harmony's channels if a server strips its special tokens
+
+_HALF_MARK = re.compile(  # of a mark that ends a thought, at the end of the text, where it is cut off
+    r"(?:</|<\|/?|\u25c1/?)[\w:|-]{0,30}\Z"
+    r"|\[(?:/(?:t|th|thi|thin|think|thinki|thinkin|thinking)?|unused1[67]?)\Z",
+    re.IGNORECASE,
+)
+
 _FINAL = frozenset({"final", "answer", "response"})  # channels that are not thoughts
 _HARMONY = "harmony"
 _MOST_FAILED = 20 * MAX_REPLY  # characters read without success in search of whole objects
@@ -38,7 +51,7 @@ class Outside(NamedTuple):
 
     Attributes:
         text: the rest, joined.
-        is_open: whether the text ends within a thought, or is too long to be read to its end.
+        is_open: whether the text ends within a thought or a mark, or is too long to be read to its end.
     """
 
     text: str
@@ -52,7 +65,12 @@ def without_thinking(text: str) -> Outside:
     some servers put into the prompt: then everything before its end belongs to it. A thought without an end goes on to
     the end of the text. In a thought only marks of its own family count: others nest, a doubled one opens one thought.
     """
-    is_cut, text = bool(text[MAX_THOUGHT:].strip()), text[:MAX_THOUGHT]
+    is_cut = bool(text[MAX_THOUGHT:].strip()) or _HALF_MARK.search(text[-40:]) is not None
+    text = text[:MAX_THOUGHT]
+    if _BARE_ANALYSIS.match(text):
+        _, final, text = text.rpartition(_BARE_FINAL)
+        if not final:
+            return Outside("", True)
     objects, kept, at = _quoting(text) if _MARK.search(text) else [], list[str](), 0
     thought, opened, depth = "", 0, 0  # family of the thought, where its text begins, and its depth
     while (match := _MARK.search(text, at)) is not None:
@@ -85,14 +103,16 @@ def _kind(match: re.Match[str]) -> tuple[str, str]:
 
     "open" begins a thought, "close" ends one, "final" ends everything before it, "none" is ignored.
     """
+    if match["name"]:
+        name = match["name"].casefold()
+        is_end = (match["way"] or "").startswith(("/", "e", "E"))
+        kind = "none" if match["empty"] else "close" if is_end else "open"
+        return kind, "think" if "think" in name or "thought" in name else name
+    if match["open"] or match["close"]:
+        return "open" if match["open"] else "close", "think"
     if match["channel"]:
         return "final" if match["channel"].casefold() in _FINAL else "open", _HARMONY
-    if match["end"] or match["filler"]:
-        return "none", _HARMONY if match["end"] else ""
-    name = (match["name"] or "think").casefold()
-    is_end = bool(match["close"]) or (match["way"] or "").startswith(("/", "e", "E"))
-    kind = "none" if match["empty"] else "close" if is_end else "open"
-    return kind, "think" if "think" in name or "thought" in name else name
+    return "none", _HARMONY if match["end"] else ""
 
 
 def _quoting(text: str) -> list[tuple[int, int]]:

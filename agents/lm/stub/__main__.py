@@ -14,6 +14,8 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, default=8123, help="port on 127.0.0.1; 0 for any free port")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before every answer")
     given = parser.parse_args()
+    if not (0 <= given.port <= 65535 and 0 <= given.latency <= 60):
+        parser.error("give a port from 0 to 65535 and a latency from 0 to 60 seconds")
     try:
         with StubServer(given.port, given.latency) as server:
             url = server.url

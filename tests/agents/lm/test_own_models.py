@@ -168,7 +168,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("said", "fault"),
         [
-            (b"x", "no text and no right Reply"),
+            (b"x", "returned a bytes"),
             (Reply(None), "text None"),  # type: ignore[arg-type]
             (Reply("x", finish="done"), "finish 'done'"),  # type: ignore[arg-type]
             (Reply("x", faults=[5]), "faults"),  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def test_a_grammar_reaches_the_model():
     assert (policy.model.grammar, policy.style.schema) == ("llama.cpp", "all")
     with pytest.raises(UnknownAgentError, match=r"vllm, llama\.cpp"):
         agents.make(f"lm:openai/x,{server},grammar=ebnf")
-    with pytest.raises(UnknownAgentError, match="argument 'grammar'"):
+    with pytest.raises(UnknownAgentError, match="no setting 'grammar'"):
         agents.make("lm:anthropic/x,grammar=vllm")
 
 

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import modal_env
+from agents.lm.player.programs import read_program
 from agents.lm.reading.objects import MAX_REPLY
 from agents.lm.reading.parsing import Parsed, parse
 from agents.lm.reading.thinking import MAX_THOUGHT, without_thinking
@@ -46,7 +48,9 @@ PAIRS = {
     "short harmony": ("<|channel|>analysis", "<|channel|>final"),
     "json harmony": ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>"),
     "commentary": ("<|channel|>commentary<|message|>", "<|end|>"),
+    "bare harmony": ("analysisWe ", "assistantfinal"),
 }  # fmt: skip
+each_pair = pytest.mark.parametrize("name", PAIRS)
 TAGS = [name for name in PAIRS if "harmony" not in name and name not in ("commentary", "gemma")]
 
 # What a model may think: drafts, halves of drafts, signs of JSON and of code, but not the mark that ends its thought.
@@ -123,6 +127,19 @@ def test_all_kinds_of_players_think(view: View) -> None:
     assert replies == dict.fromkeys(PAIRS, whole(view))
 
 
+@each_pair
+def test_programs_are_thought_about_too(name: str) -> None:
+    opening, closing = PAIRS[name]
+    env = modal_env.make(actions="formula")
+    env.reset(seed=0)
+    setting = env.infos["player_0"]["setting"]
+    draft, good = '{"program": "CooperateBot"}', '{"reasoning": "r", "program": "FairBot"}'
+    assert read_program(f"{opening}{draft}{closing}{good}", setting) == read_program(good, setting)
+    for cut in (f"{opening}{draft}", f"{opening}{draft} or {good}"):
+        assert read_program(cut, setting).program is None
+    assert read_program(f"{draft} or rather", setting, is_cut=True).program is None
+
+
 # What stands in a thought.
 
 
@@ -152,13 +169,27 @@ def test_a_reply_before_a_thought_without_an_end_is_a_draft(name: str, thought: 
     assert parse(f"{GOOD}\n{PAIRS[name][0]}{thought}", OPENING).messages == []
 
 
+def test_a_reply_before_a_whole_thought_counts() -> None:
+    assert parse(f"{GOOD}<think>{DRAFT}</think>", OPENING) == whole()
+
+
 @given(thought=THOUGHTS)
 def test_a_thought_without_marks_that_ran_into_the_limit_is_not_sent(thought: str) -> None:
     for text in (thought, f"{thought}{DRAFT}", f"{DRAFT}{thought}"):
         assert parse(text, OPENING, is_cut=True).messages == []
 
 
+@pytest.mark.parametrize("end", ["[/", "[/THI", "[/thinking", "[unused1", "</", "</thi"])
+def test_a_mark_that_ends_a_thought_may_be_cut_off(end: str) -> None:
+    assert parse(GOOD + end, OPENING).messages == []
+
+
 # What is no thought.
+
+
+@pytest.mark.parametrize("end", ["[/INST", "[/orders", "[unused2", "[/B"])
+def test_the_beginning_of_another_mark_cuts_nothing_off(end: str) -> None:
+    assert said(parse(GOOD + end, OPENING)) == said(whole())
 
 
 def test_marks_in_the_texts_of_a_proper_reply_are_quotations() -> None:
