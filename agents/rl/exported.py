@@ -24,6 +24,7 @@ from agents.rl.plain_networks import PlainNetwork, architecture, made
 from agents.rl.player import LearnedPolicy
 from modal_env.envs.rounds import Contest
 from welfare_env.board.orders import WAIVE
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.envs.observation import ENCODING, observe
 from welfare_env.envs.parallel import legal_arrays, legal_shape, slot_rows
@@ -64,8 +65,13 @@ class Exported:
         """
         odd = [name for name, value in setting.items() if name != "map" and self.setting.get(name) != value]
         if odd:
-            known, given = ({name: each.get(name) for name in odd} for each in (self.setting, setting))
-            raise CheckpointError(f"trained with {known!r:.200}: it cannot play with {given!r:.200}")
+            told = ["map" if name == "vocabulary" else name for name in odd]
+            known, given = (
+                ", ".join(f"{name} {quoted(each[name])}" for name in told if name in each)
+                for each in (self.setting, setting)
+            )
+            known = known or f"a game of {self.game}"
+            raise CheckpointError(f"trained with {known:.200}: it cannot play with {given:.200}")
 
     def choose(self, seen: Mapping[str, np.ndarray], rng: np.random.Generator | None) -> np.ndarray:
         """The choices int64 [slots] for an observation; sampled by `rng`, or the most probable ones without."""

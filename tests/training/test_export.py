@@ -203,7 +203,7 @@ def test_damaged_and_later_players_are_refused(
 def test_another_map_is_refused(player: Path) -> None:
     policy = agents.make(f"rl:{player}")
     policy.reset("FRANCE")
-    with pytest.raises(CheckpointError, match="vocabulary"):
+    with pytest.raises(CheckpointError, match="map"):
         policy.act(None, {"view": welfare_env.Game(rules=welfare_env.Rules(press=None)).view("FRANCE")})
 
 
