@@ -87,11 +87,12 @@ def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
-    """The log up to iteration `done`; later lines are removed from the file.
+    """The log up to iteration `done`; later lines, and drafts that killed trainings left, are removed.
 
     Raises:
         TrainingError: lines are missing or damaged.
     """
+    writing.remove_abandoned(folder)
     path = folder / LOG
     try:
         lines = read_file(path).decode().splitlines(keepends=True)[:done] if done else []

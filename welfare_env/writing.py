@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import shutil
 import stat
@@ -20,9 +19,8 @@ def replaced(path: Path) -> Iterator[Path]:
     """Yields the path of a draft, which replaces the file when the block ends: readers see the old or the new content.
 
     If the block raises, nothing changes. The draft is in a new private folder next to the file, so that no other writer
-    or link can interfere; a draft of the file that a killed process left is removed after an hour. An existing file
-    keeps its permissions (but not its owner or other hard links); a new file gets the default permissions. For a
-    symbolic link, its target is replaced.
+    or link can interfere. An existing file keeps its permissions (but not its owner or other hard links); a new file
+    gets the default permissions. For a symbolic link, its target is replaced.
 
     Raises:
         OSError, ValueError: the block raised it, or the draft cannot be made or cannot replace the file, such as on a
@@ -31,11 +29,6 @@ def replaced(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     folder = ""
     try:
-        name = glob.escape(target.name[:40])
-        for left in target.parent.glob(f".{name}.{'[a-z0-9_]' * 8}.draft/{name}.draft"):
-            with contextlib.suppress(FileNotFoundError):  # of a writer that is done by now
-                if time.time() - left.stat(follow_symlinks=False).st_mtime > ABANDONED:
-                    shutil.rmtree(left.parent, ignore_errors=True)
         folder = tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".draft", dir=target.parent)
         draft = Path(folder, f"{target.name[:40]}.draft")
         yield draft
@@ -48,3 +41,11 @@ def replaced(path: Path) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the drafts of `replaced` that killed processes left in a folder, an hour after they were last written."""
+    for draft in folder.glob(f".*.{'[a-z0-9_]' * 8}.draft/*.draft"):
+        with contextlib.suppress(FileNotFoundError):  # of a writer that is done by now
+            if time.time() - draft.stat(follow_symlinks=False).st_mtime > ABANDONED:
+                shutil.rmtree(draft.parent, ignore_errors=True)

@@ -145,7 +145,8 @@ def program_exploitability(
     check_seed(seed)
     tell = Runner(report=report).report
     spec = read(policy)
-    if deviator is None and (not spec.is_named or _shares(spec, setting) is None):
+    mix = _shares(spec, setting)
+    if deviator is None and (not spec.is_named or mix is None):
         raise EvaluationError(f"{spec.text} is no program or mix, so its best reply is not known: give deviator=POLICY")
     name = as_given(policy, spec)
     reply = f"best-reply:to=({name})" if deviator is None else deviator
@@ -153,7 +154,7 @@ def program_exploitability(
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets
     chosen = choose_coalitions(setting.names, coalitions, named)
-    mixes = {each: _shares(each, setting) for each in dict.fromkeys((spec, attacker))}
+    mixes = {attacker: _shares(attacker, setting), spec: mix}
     is_exact = all(mix is not None for mix in mixes.values())
 
     def seats(who: Coalition) -> dict[str, Spec]:

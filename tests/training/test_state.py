@@ -47,7 +47,12 @@ def test_what_is_saved_is_read(folder):
     assert done == 4
     assert torch.equal(others["0/weight"], torch.arange(3))
     assert torch.equal(network.weight, learner()["learner"][0].weight)
+    left = folder / ".log.jsonl.killed_1.draft" / "log.jsonl.draft"  # by a killed training
+    left.parent.mkdir()
+    left.touch()
+    os.utime(left, (0, 0))
     assert [line["gain"] for line in run_folder.read_log(folder, 4)] == [0.5, 1.0, 1.5, 2.0]
+    assert not left.parent.exists()
     assert len((folder / "log.jsonl").read_text().splitlines()) == 4
 
 

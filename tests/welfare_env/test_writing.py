@@ -10,7 +10,7 @@ import pytest
 
 from welfare_env import RecordError
 from welfare_env.game.record import save_text
-from welfare_env.writing import replaced
+from welfare_env.writing import remove_abandoned, replaced
 
 
 def test_a_file_is_replaced_once_it_is_written(tmp_path: Path) -> None:
@@ -108,6 +108,7 @@ def test_drafts_of_killed_processes_are_removed_after_an_hour(tmp_path: Path) ->
         os.utime(draft, (time.time() - age,) * 2)
     with replaced(file) as draft:
         draft.write_text("whole")
+    remove_abandoned(tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == [
         ".game.json.at_work1.draft",
         ".game.json.of_the_user.draft",

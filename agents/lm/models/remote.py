@@ -167,7 +167,7 @@ class RemoteModel(Model):
         Raises:
             ConfigError: the provider's SDK is not installed, or there is no key.
         """
-        _ = self._sdk, self.client
+        _ = self._sdk, self.client  # without the SDK, a key would not help
 
     async def acomplete(self, request: Request) -> Reply:
         """Sends a request and waits for the reply; see `Model.acomplete`."""
