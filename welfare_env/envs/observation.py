@@ -95,7 +95,7 @@ def observe(
     years: int,
     power: int,
     asked: int = -1,
-    message_round: float = 0.0,
+    talk: float = 0.0,
     pending: Sequence[int] = (),
 ) -> np.ndarray:
     """The board as `power` sees it: float32 [provinces, features].
@@ -103,29 +103,20 @@ def observe(
     Args:
         years: length of the game.
         asked: the province to be ordered, or -1.
-        message_round: number of the message round, from 1, as a share of all rounds; 0: orders are asked for.
+        talk: the number of the message round, divided by their number; 0: orders are asked for.
         pending: numbers of the orders that the power has given in this phase.
     """
     seen = np.empty((len(board.provinces), num_features(board)), np.float32)
-    numbers, ordered = tables_of(board).numbers, np.array(pending, np.int32)
-    fill(numbers, state.row, years, power, asked, float(message_round), len(board.orders), ordered, seen)
+    ordered = np.array(pending, np.int32)
+    fill(tables_of(board).numbers, state.row, years, power, asked, float(talk), len(board.orders), ordered, seen)
     return seen
 
 
 @kernel
-def _fill_kind(T, piece, seen, province, column):  # type: ignore[no-untyped-def]
-    """Write whether a piece is a fleet, and on which of two coasts, into three columns."""
-    seen[province, column] = T[T[t.PIECE_TYPE] + piece]
-    coast = T[T[t.LOCATION_COAST] + T[T[t.PIECE_LOCATION] + piece]]
-    if coast == 1 or coast == 2:
-        seen[province, column + coast] = 1
-
-
-@kernel
-def fill(T, s, years, power, asked, message_round, num_orders, pending, seen):  # type: ignore[no-untyped-def]
+def fill(T, s, years, power, asked, talk, orders, pending, seen):  # type: ignore[no-untyped-def]
     """Write a power's observation into `seen`, float32 [provinces, features]. Other arguments: see `observe`.
 
-    `num_orders` is the length of the order vocabulary. The width of `seen` says in which form.
+    `orders` is the length of the order vocabulary. The width of `seen` says in which form.
     """
     powers, provinces, centers = T[t.N_POWERS], T[t.N_PROVINCES], T[t.N_CENTERS]
     seen[:] = 0
@@ -149,7 +140,10 @@ def fill(T, s, years, power, asked, message_round, num_orders, pending, seen):  
         province, seat = T[T[t.PIECE_PROVINCE] + piece], (s[T[t.UNIT_POWER] + u] - power) % powers
         seen[province, seat] = 1
         seen[0, balance + seat] -= 1
-        _fill_kind(T, piece, seen, province, fleet)
+        seen[province, fleet] = T[T[t.PIECE_TYPE] + piece]
+        coast = T[T[t.LOCATION_COAST] + T[T[t.PIECE_LOCATION] + piece]]
+        if coast == 1 or coast == 2:
+            seen[province, fleet + coast] = 1
     for d in range(s[DISLODGED]):
         piece = s[T[t.LOST_PIECE] + d]
         province = T[T[t.PIECE_PROVINCE] + piece]
@@ -157,7 +151,10 @@ def fill(T, s, years, power, asked, message_round, num_orders, pending, seen):  
         if is_earlier:
             continue
         seen[province, lost + (s[T[t.LOST_POWER] + d] - power) % powers] = 1
-        _fill_kind(T, piece, seen, province, lost + powers)
+        seen[province, lost + powers] = T[T[t.PIECE_TYPE] + piece]
+        coast = T[T[t.LOCATION_COAST] + T[T[t.PIECE_LOCATION] + piece]]
+        if coast == 1 or coast == 2:
+            seen[province, lost + powers + coast] = 1
         first, options = T[T[t.MOVE_START] + piece], T[t.LOST_OPTION] + d * T[t.N_OPTIONS]
         for place in range(first, T[T[t.MOVE_START] + piece + 1]):
             for i in range(s[T[t.LOST_OPTIONS] + d]):
@@ -182,13 +179,13 @@ def fill(T, s, years, power, asked, message_round, num_orders, pending, seen):  
         ordered = T[T[t.PIECE_PROVINCE] + (order >> 4 & 511)]
         seen[ordered, own + what - HOLD] = 1
         if not is_earlier:
-            seen[ordered, seen.shape[1] - 1] = (pending[i] + 1) / num_orders
+            seen[ordered, seen.shape[1] - 1] = (pending[i] + 1) / orders
         if 2 <= what <= 3 or what == 7:  # moves, by convoy or not, and retreats
             seen[T[T[t.LOCATION_PROVINCE] + (order >> 22 & 511)], own + ORDER_COLUMNS] = 1
         elif 4 <= what <= CONVOY:
             seen[T[T[t.PIECE_PROVINCE] + (order >> 13 & 511)], own + ORDER_COLUMNS + 1] = 1
     seen[0, phase_columns + s[PHASE]] = 1
-    seen[0, phase_columns + 5] = message_round > 0
+    seen[0, phase_columns + 5] = talk > 0
     seen[0, phase_columns + 6] = 1 - s[YEAR] / years
     for other in range(powers):
         seat = (other - power) % powers
@@ -199,8 +196,8 @@ def fill(T, s, years, power, asked, message_round, num_orders, pending, seen):  
         else:
             seen[0, balance + powers + seat] = points * powers / math.sqrt(1 + (points * powers) ** 2)
     if not is_earlier:
-        seen[0, earlier_end] = message_round
-        seen[0, earlier_end + 1] = message_round == 1
+        seen[0, earlier_end] = talk
+        seen[0, earlier_end + 1] = talk == 1
     for p in range(provinces):
         seen[p, kind + T[T[t.PROVINCE_KIND] + p]] = 1
         for column in range(phase_columns, whole_end):
@@ -225,7 +222,11 @@ def fill_many(
 @kernel
 def _fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
     """`fill` for many: the observation of powers[i] in state S[games[i]], into seen[i]."""
-    nowhere, no_round = np.int64(-1), np.float64(0)  # typed, as in `engine.kernels`
-    no_vocabulary, no_orders = np.int64(1), np.zeros(0, np.int32)
+    nowhere, no, one, none = (
+        np.int64(-1),
+        np.float64(0),
+        np.int64(1),
+        np.zeros(0, np.int32),
+    )  # typed, as in `engine.kernels`
     for i in range(len(games)):
-        fill(T, S[games[i]], years, powers[i], nowhere, no_round, no_vocabulary, no_orders, seen[i])
+        fill(T, S[games[i]], years, powers[i], nowhere, no, one, none, seen[i])
