@@ -14,11 +14,14 @@ import os
 import platform
 import sys
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -34,6 +37,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+import training
 import welfare_env
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork, Size
@@ -42,6 +46,7 @@ from training.board.algorithm import make_config, play_of, spaces_of
 from training.board.config import TrainConfig
 from training.board.modules import BoardModule, model_config, spaces
 from training.board.runner import BatchedEnvRunner, Play
+from welfare_env import Rules
 from welfare_env.engine import PHASE, WINTER
 
 SEED = 0
@@ -231,6 +236,43 @@ def rate_table(measured: Sequence[Row]) -> Table:
     return table
 
 
+def worker_table(map_name: str, years: int, games: int) -> Table:
+    """Seconds of an iteration of `training.train`, played in this process, and in one and two of Ray's."""
+    table = Table(
+        title=f"an iteration of training.train, {games} games: medians of three, wall time", title_justify="left"
+    )
+    for heading in ("played in", "playing, s", "learning, s"):
+        table.add_column(heading, justify="right")
+    for workers, name in enumerate(("this process", "1 Ray process", "2 Ray processes")):
+        config = replace(config_of(map_name, years, games), workers=workers, iterations=4, held_out_every=0)
+        with TemporaryDirectory() as folder:
+            training.train(replace(config, out=Path(folder, "run")))
+            logged = training.log_rows([Path(folder, "run")])[1:]
+        times = [median(float(each[f"time/{what}"]) for each in logged) for what in ("sample", "learn")]
+        table.add_row(name, *(f"{value:.2f}" for value in times))
+    return table
+
+
+def memory_table(map_name: str, years: int) -> Table:
+    """Kilobytes that a game takes once it is reset, by environment; what all of them share is made before."""
+    rules = Rules(years=years, press=None)
+    table = Table(title="memory a game", title_justify="left")
+    for heading in ("environment", "KB"):
+        table.add_column(heading, justify="right")
+    for name, make, count in (
+        ("vector_env, 128 games", lambda: welfare_env.vector_env(128, map_name, rules), 128),
+        ("welfare_env.make", lambda: welfare_env.make(map_name=map_name, rules=rules), 1),
+        ("parallel_env", lambda: welfare_env.parallel_env(map_name=map_name, rules=rules), 1),
+    ):
+        make().reset()
+        tracemalloc.start()
+        kept = make()
+        kept.reset()
+        table.add_row(name, f"{tracemalloc.get_traced_memory()[0] / count / 1000:,.0f}")
+        tracemalloc.stop()
+    return table
+
+
 def machine_lines(load: float) -> list[str]:
     names = ("torch", "ray", "numpy")
     versions = ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)])
@@ -258,7 +300,8 @@ def main(
         measure_all(measured, 2 if quick else repeats, 0.2 if quick else 1.0, progress)
     console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
     title = f"{map_name} map, welfare variant, {years} years, no press, {Size()}, all powers learn"
-    console.print(title, rate_table(measured), *machine_lines(load), sep="\n")
+    console.print(title, rate_table(measured), worker_table(map_name, years, games), sep="\n")
+    console.print(memory_table(map_name, years), *machine_lines(load), sep="\n")
 
 
 if __name__ == "__main__":
