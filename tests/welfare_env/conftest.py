@@ -1,6 +1,6 @@
 """Helpers of the environment's tests, as fixtures: test modules cannot import each other."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from welfare_env.engine.engines import ENGINES
 from welfare_env.game.press import TOKENS
 
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
-OneLine = Callable[[dict[str, Iterable[str]]], str]
 
 
 @pytest.fixture(params=sorted(ENGINES))
@@ -110,33 +109,23 @@ def play_on(draw_orders: Drawer) -> Callable[..., Game]:
 
 
 @pytest.fixture(scope="session")
-def one_line() -> OneLine:
-    """``one_line(units)``: lists by power as one short line, so that a difference reads well."""
-
-    def line(by_power: dict[str, Iterable[str]]) -> str:
-        return "; ".join(f"{power} {', '.join(values)}" for power, values in sorted(by_power.items()) if values)
-
-    return line
-
-
-@pytest.fixture
-def winter(engine: str) -> Callable[..., Game]:
+def winter() -> Callable[..., Game]:
     """``winter(units, centers, rules=None, welfare=None)``: a Winter of 1901."""
 
     def make(units: dict, centers: dict, rules: Rules | None = None, **more: Any) -> Game:
-        return Game.from_position("W1901A", units, centers, rules=rules, engine=engine, **more)
+        return Game.from_position("W1901A", units, centers, rules=rules, **more)
 
     return make
 
 
-@pytest.fixture
-def dislodging(engine: str) -> Callable[..., Game]:
+@pytest.fixture(scope="session")
+def dislodging() -> Callable[..., Game]:
     """``dislodging(phase="S1901M", rules=None)``: France has just thrown Germany out of Burgundy."""
 
     def make(phase: str = "S1901M", rules: Rules | None = None) -> Game:
         units = {"FRANCE": ["A PAR", "A MAR"], "GERMANY": ["A BUR"]}
         centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["MUN", "BER"]}
-        game = Game.from_position(phase, units, centers, rules=rules, engine=engine)
+        game = Game.from_position(phase, units, centers, rules=rules)
         game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR"])
         game.advance()
         return game
@@ -144,14 +133,14 @@ def dislodging(engine: str) -> Callable[..., Game]:
     return make
 
 
-@pytest.fixture
-def taking_spain(engine: str) -> Callable[..., Game]:
+@pytest.fixture(scope="session")
+def taking_spain() -> Callable[..., Game]:
     """``taking_spain(number, rules)``: France has just taken its `number`-th center in Fall 1905."""
 
     def make(number: int, rules: Rules) -> Game:
         others = [center for center in load_board().centers if center != "SPA"]
         centers = {"FRANCE": others[: number - 1], "TURKEY": others[number - 1 :]}
-        game = Game.from_position("F1905M", {"FRANCE": ["A MAR"]}, centers, rules=rules, engine=engine)
+        game = Game.from_position("F1905M", {"FRANCE": ["A MAR"]}, centers, rules=rules)
         game.submit("FRANCE", ["A MAR - SPA"])
         game.advance()
         assert len(game.centers["FRANCE"]) == number
