@@ -104,16 +104,15 @@ def test_no_circle_of_files() -> None:
     assert circles(file_graph()) == []
 
 
-@pytest.mark.parametrize("package", MAY_IMPORT)
-def test_no_circle_of_rooms(package: str) -> None:
-    assert circles(room_graph(package)) == []
+def test_no_circle_of_rooms() -> None:
+    assert [circles(room_graph(package)) for package in MAY_IMPORT] == [[]] * len(MAY_IMPORT)
 
 
-@pytest.mark.parametrize("statement", ["from {} import x", "import {}", "def f():\n    from {} import x"])
-def test_a_circle_would_be_seen(tmp_path: Path, statement: str) -> None:
+def test_a_circle_would_be_seen(tmp_path: Path) -> None:
     (tmp_path / "agents").mkdir()
-    for name, other in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")):
-        (tmp_path / "agents" / f"{name}.py").write_text(statement.format(f"agents.{other}"))
+    statements = ["from agents.b import x", "import agents.c", "def f():\n    import agents.a", "import agents.a"]
+    for name, statement in zip("abcd", statements, strict=True):
+        (tmp_path / "agents" / f"{name}.py").write_text(statement)
     assert circles(file_graph(tmp_path)) == [["agents.a", "agents.b", "agents.c"]]
 
 
@@ -122,9 +121,8 @@ def test_imports_by_name_and_for_types_are_seen() -> None:
     assert sorted(imported(source)) == ["a.b|a", "c.d", "e"]
 
 
-@pytest.mark.parametrize("package", ["welfare_env", "modal_env"])
-def test_rooms_import_one_way(package: str) -> None:
-    graph = room_graph(package)
+def test_rooms_import_one_way() -> None:
+    graph = room_graph("welfare_env") | room_graph("modal_env")
     assert {room for room in graph if (ROOT / room).is_dir()} <= MAY_IMPORT_ROOMS.keys()
     wrong = {
         (room, other)
@@ -189,22 +187,36 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
     return last.exc is None or (isinstance(last.cause, ast.Name) and last.cause.id == handler.name)
 
 
-@pytest.mark.parametrize(
-    ("source", "faults"),
-    [
-        ("assert x", 1),
-        ("try:\n    f()\nexcept:\n    pass", 1),
-        ("try:\n    f()\nexcept (ValueError, Exception):\n    pass", 1),
-        ("try:\n    f()\nexcept BaseException:\n    undo()\n    raise", 0),
-        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error) from error", 0),
-        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error) from None", 1),
-        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error) from other", 1),
-        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error)", 1),
-        ("try:\n    f()\nexcept ValueError:\n    pass", 0),
-    ],
-)
-def test_a_fault_would_be_seen(source: str, faults: int) -> None:
-    assert sum(_fault(node) is not None for node in ast.walk(ast.parse(source))) == faults
+HANDLERS = """
+try:
+    assert x
+except ValueError:
+    pass
+except (KeyError, Exception):  # a fault
+    pass
+except BaseException:
+    undo()
+    raise
+except Exception as error:
+    raise Named(error) from error
+except Exception as error:  # a fault
+    raise Named(error) from None
+except Exception as error:  # a fault
+    raise Named(error) from other
+except Exception as error:  # a fault
+    raise Named(error)
+except:  # a fault
+    pass
+"""
+
+
+def test_faults_would_be_seen() -> None:
+    faults = [fault for node in ast.walk(ast.parse(HANDLERS)) if (fault := _fault(node))]
+    handlers = [number for number, line in enumerate(HANDLERS.splitlines(), 1) if "# a fault" in line]
+    assert sorted(faults, key=lambda fault: int(fault.partition(":")[0])) == [
+        "3: assert",
+        *(f"{number}: catches every exception" for number in handlers),
+    ]
 
 
 def test_importing_welfare_env_stays_light() -> None:
@@ -231,27 +243,15 @@ def _project_files() -> Iterator[Path]:
         yield from (Path(folder, name) for name in files if Path(folder, name).is_file())
 
 
-FACES = (
-    "welfare_env",
-    "modal_env",
-    "agents",
-    "agents.lm",
-    "agents.specs",
-    "evaluation",
-    "training",
-)
+FACES = ("welfare_env", "modal_env", "agents", "agents.lm", "agents.specs", "evaluation", "training")
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_every_name_of_a_face_can_be_imported(face):
+def test_every_name_of_a_face_can_be_imported_and_is_listed(face):
     module = importlib.import_module(face)
     assert len(set(module.__all__)) == len(module.__all__)
     for name in module.__all__:
         getattr(module, name)
-
-
-@pytest.mark.parametrize("face", ["agents", "evaluation", "modal_env", "training", "welfare_env"])
-def test_dir_lists_the_names_of_a_face(face):
-    module = importlib.import_module(face)
-    assert set(module.__all__) <= set(dir(module))
-    assert not {"Any", "sys", "Path"} & set(dir(module))
+    if "." not in face:
+        assert set(module.__all__) <= set(dir(module))
+        assert not {"Any", "sys", "Path"} & set(dir(module))

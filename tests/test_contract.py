@@ -32,7 +32,6 @@ from evaluation import exact
 from welfare_env import Game, Rules
 
 ROOT = Path(__file__).resolve().parents[1]
-PRESS = [None, "tokens", "text"]
 QUICK: dict[str, Any] = {"rules": Rules(years=1, message_rounds=1), "map_name": "clique:3"}
 
 SEATS = {"PLAYERA": "dove", "PLAYERB": "hold", "PLAYERC": "prosocial"}
@@ -116,7 +115,7 @@ def test_the_environment_is_the_papers_unless_told_otherwise() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # PettingZoo recommends other names of agents
-@pytest.mark.parametrize(("press", "map_name"), [*((press, "clique:3") for press in PRESS), ("text", "standard")])
+@pytest.mark.parametrize(("press", "map_name"), [(None, "clique:3"), ("text", "standard")])
 def test_three_forms_of_the_environment(press: str | None, map_name: str) -> None:
     options: dict[str, Any] = {"press": press, "years": 1, "map_name": map_name}
     api_test(welfare_env.make(**options), num_cycles=50)
@@ -133,10 +132,7 @@ def test_three_forms_of_the_environment(press: str | None, map_name: str) -> Non
 def test_the_same_seed_gives_the_same_game() -> None:
     paid = [played(welfare_env.make("clique:3", years=2, press="tokens"), {}) for _ in range(2)]
     assert paid[0] == paid[1]
-    one, two, other = (
-        evaluation.self_play("random", games=4, seed=seed, workers=workers, **QUICK).to_dict()
-        for seed, workers in ((5, 1), (5, 2), (6, 1))
-    )
+    one, two, other = (evaluation.self_play("random", games=2, seed=seed, **QUICK).to_dict() for seed in (5, 5, 6))
     assert one == two != other
 
 
@@ -207,23 +203,15 @@ def test_a_view_shows_what_its_power_may_see() -> None:
     assert env.unwrapped.game.units[view.power]
 
 
-RULES = {
-    "variant": [{"variant": "standard", "scoring": scoring} for scoring in ("sum-of-squares", "draw-size", "concave")],
-    "years": [{"years": 3}],
-    "press": [{"press": press} for press in PRESS],
-    "message_rounds": [{"message_rounds": 0}, {"message_rounds": 2}],
-    "scoring": [{"scoring": "welfare"}],
-    "progressive": [{"progressive": (1, 3)}],
-    "transfers": [{"transfers": True}],
-    "overmilitarise": [{"overmilitarise": True}],
-    "retreat_welfare": [{"retreat_welfare": True}],
-    "build_and_disband": [{"build_and_disband": True}],
-    "adjudication": [{"adjudication": "package"}],
-    "mediator": [{"mediator": True}, {"mediator": True, "press": "tokens"}],
-}
+RULES: list[dict[str, Any]] = [
+    *({"variant": "standard", "scoring": scoring} for scoring in ("sum-of-squares", "draw-size", "concave")),
+    {"years": 3, "press": None, "message_rounds": 0, "retreat_welfare": True, "build_and_disband": True},
+    {"scoring": "welfare", "progressive": (1, 3), "transfers": True, "mediator": True},
+    {"press": "tokens", "mediator": True, "overmilitarise": True, "adjudication": "package"},
+]
 
 
-@pytest.mark.parametrize("options", [each for cases in RULES.values() for each in cases], ids=str)
+@pytest.mark.parametrize("options", RULES, ids=str)
 def test_every_rule_is_played_to_the_end(options: dict[str, Any], tmp_path: Path) -> None:
     env = welfare_env.make("clique:3", rules=Rules(**{"years": 2, "message_rounds": 1} | options))
     paid = played(env, {})
@@ -237,7 +225,7 @@ def test_every_rule_is_played_to_the_end(options: dict[str, Any], tmp_path: Path
 
 
 def test_no_rule_is_left_out_and_the_published_ones_are_there() -> None:
-    assert {field.name for field in fields(Rules)} == set(RULES)
+    assert {field.name for field in fields(Rules)} == set().union(*RULES)
     published = Rules.published(years=3)
     assert (published.retreat_welfare, published.build_and_disband, published.years) == (True, True, 3)
 
@@ -294,11 +282,13 @@ PLAYERS = [
 ELSEWHERE = {"rl", "human", "import", "program", "best-reply"}  # each has a test of its own below
 
 
-@pytest.mark.parametrize("spec", PLAYERS)
-def test_a_spec_makes_a_player(spec: str) -> None:
-    players = {power: agents.make(spec) for power in SEATS}
+@pytest.mark.parametrize("number", range(0, len(PLAYERS), 6))
+def test_specs_make_players(number: int) -> None:
+    """Six at a time, in one game."""
+    env = welfare_env.make("clique:6", years=1, message_rounds=1, strict=True)
+    players = {power: agents.make(spec) for power, spec in zip(env.possible_agents, PLAYERS[number:], strict=False)}
     assert all(isinstance(player, agents.Policy) for player in players.values())
-    played(welfare_env.make("clique:3", years=1, message_rounds=1, strict=True), players)
+    played(env, players)
 
 
 def test_no_documented_spec_is_left_out() -> None:
@@ -363,13 +353,13 @@ def test_self_play_has_values_intervals_and_tables(tmp_path: Path) -> None:
     assert (tmp_path / "table.parquet").exists()
 
 
-@pytest.mark.parametrize("policy", [Mirror, lambda: Mirror(k=0), Mirror(), "hold", "1*dove + 2*hold", SEATS])
+@pytest.mark.parametrize("policy", [Mirror, Mirror(), "1*dove + 2*hold", SEATS])
 def test_a_policy_is_given_in_any_form(policy: Any) -> None:
     assert evaluation.self_play(policy, games=1, **QUICK).root_nash_welfare.value >= 0
     assert evaluation.exploitability(policy, deviator=Mirror, games=1, **QUICK).value.value >= 0
 
 
-@pytest.mark.parametrize("coalitions", ["singles", "pairs", [["PLAYERA"], ["PLAYERB", "PLAYERC"]]])
+@pytest.mark.parametrize("coalitions", ["pairs", [["PLAYERA"], ["PLAYERB", "PLAYERC"]]])
 def test_exploitability_reports_the_best_of_several_attacks(coalitions: Any, tmp_path: Path) -> None:
     deviators = ["exploiter:nice=prosocial,attack=dumbbot", "hold"]
     result = evaluation.exploitability("prosocial", deviator=deviators, coalitions=coalitions, games=2, seed=0, **QUICK)
