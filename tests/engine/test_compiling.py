@@ -2,19 +2,19 @@
 
 import hashlib
 import importlib
-import os
-import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
+from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from agents import toy_boards
 from agents.toy_boards import kernels as clique_kernels
 from agents.toy_boards import punishing_kernels, symmetry_kernels
 from evaluation.exact import graph_kernels, value_kernels
+from welfare_env import compiling
 from welfare_env.compiling import NOTICE
 from welfare_env.engine import kernels
 
@@ -80,23 +80,19 @@ def digest(files: list[Path]) -> bytes:
     return hashlib.sha256(b"[]" + b"".join(file.read_bytes() for file in sorted(files))).digest()
 
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=600
-    )
+def test_only_what_is_ours_is_told_and_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By numba's events, without compiling; test_checked.py has the notice of a real compilation."""
 
+    def told(module: str) -> str:
+        function = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
+        with event.trigger_event("numba:compile", data={"dispatcher": function}):
+            return capsys.readouterr().err
 
-@pytest.mark.parametrize(("silent", "told"), [("", f"{NOTICE}\n"), ("compiling.keep_silent()", "")])
-def test_only_what_is_ours_is_told(silent: str, told: str) -> None:
-    code = f"""
-from numba import njit
-from welfare_env import compiling
-{silent}
-for module in ("theirs.welfare_env", "welfare_env.engine.kernels.movement", "agents.rl.inputs"):
-    def add(x):
-        return x + 1
-    add.__module__ = module
-    print(njit(add)(1))
-"""
-    ended = run(code)
-    assert (ended.stdout, ended.stderr) == ("2\n" * 3, told)
+    monkeypatch.setattr(compiling._LISTENER, "is_due", True)
+    modules = ("theirs.welfare_env", "welfare_env.engine.kernels.movement", "agents.rl.inputs")
+    assert [told(module) for module in modules] == ["", f"{NOTICE}\n", ""]
+    monkeypatch.setattr(compiling._LISTENER, "is_due", True)
+    compiling.keep_silent()
+    assert told(modules[1]) == ""

@@ -20,12 +20,12 @@ from welfare_env.game.placement import position_state
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20  # any will do; the command takes other ones
 GAMES = {
-    "standard games": 5,
-    "welfare games": 5,
-    "crowded positions": 15,
-    "DATC cases, varied": 40,
+    "standard games": 3,
+    "welfare games": 3,
+    "crowded positions": 8,
+    "DATC cases, varied": 20,
     "convoys, disrupted": 12,
-    "lively games": 2,
+    "lively games": 1,
     "dumbbot games": 1,
     "other maps": 3,
     "other maps, crowded": 5,

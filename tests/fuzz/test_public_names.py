@@ -80,7 +80,7 @@ def test_odd_values_raise_named_errors(name: str) -> None:
     make, methods = OBJECTS[name]
 
     @hypothesis.seed(0)
-    @settings(max_examples=60, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=30, database=None, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def call(data: st.DataObject) -> None:
         owner = make()

@@ -82,7 +82,7 @@ def test_seed(options):
     parallel_seed_test(functools.partial(welfare_env.parallel_env, **short(options)), num_cycles=2)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", some_slow(OPTIONS))
 def test_max_cycles(options):
     made = types.SimpleNamespace(
         env=functools.partial(welfare_env.make, **options),
@@ -99,7 +99,7 @@ def test_render(options):
     render_test(functools.partial(welfare_env.make, **options))
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", some_slow(OPTIONS))
 def test_state(options):
     state_test(welfare_env.make(**short(options)), welfare_env.parallel_env(**short(options)), num_cycles=5)
 

@@ -57,7 +57,7 @@ def space_of(env: Any) -> Any:
     return env.action_space(env.possible_agents[0])["messages"]["GLOBAL"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(message=TEXTS | NUMBERS | THINGS)
 @example(message="café 😀")
 @example(message="\ud800")
@@ -67,7 +67,7 @@ def test_messages(free_text: Any, message: Any) -> None:
     assert is_said(free_text, message) == (message in space_of(free_text))
 
 
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(message=NUMBERS | THINGS)
 def test_tokens(tokens: Any, message: Any) -> None:
     assert is_said(tokens, message) == (message in space_of(tokens))

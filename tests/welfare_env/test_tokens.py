@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import welfare_env
@@ -134,6 +134,7 @@ def spoken(draw: st.DrawFn) -> tuple[Rules, list[Message]]:
 
 
 class TestWhatIsHeard:
+    @settings(max_examples=25)
     @given(spoken())
     def test_every_cell_is_the_last_word_between_two(self, case: tuple[Rules, list[Message]]) -> None:
         rules, said = case
