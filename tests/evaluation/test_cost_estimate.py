@@ -21,16 +21,11 @@ from welfare_env import Rules
 
 # Profile, rules and games; A and B are two models with prices.
 PROFILES: list[tuple[str, dict[str, Any], int]] = [
-    ("A", {"years": 1}, 1),
-    ("A,schema=form", {"years": 1}, 2),
-    ("A,summariser=none", {"years": 1, "message_rounds": 1}, 1),
-    ("A", {"years": 2, "press": None}, 2),
-    ("A + B + 5*dove", {"years": 2}, 3),
-    ("3*(A) + 4*random", {"years": 1}, 2),
-    ("2*(B) + 5*prosocial", {"years": 1, "message_rounds": 2}, 3),
-    ("4*(A,add=journal) + 3*dumbbot", {"years": 1}, 2),
-    ("FRANCE*(A) + 6*(exploiter:nice=dove,attack=dumbbot)", {"years": 2, "message_rounds": 1}, 3),
-    ("exploiter:nice=(B),attack=dumbbot", {"years": 1, "message_rounds": 1}, 1),
+    ("A,schema=form", {"years": 1, "message_rounds": 1}, 2),
+    ("2*(A,summariser=none) + B + 4*dove", {"years": 1, "message_rounds": 1}, 3),
+    ("3*(A) + 4*random", {"years": 2, "press": None}, 2),
+    ("2*(A,add=journal) + 5*dumbbot", {"years": 1, "message_rounds": 1}, 2),
+    ("FRANCE*(A) + 6*(exploiter:nice=(B),attack=dumbbot)", {"years": 1, "message_rounds": 1}, 1),
 ]
 
 

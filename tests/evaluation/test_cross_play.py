@@ -19,7 +19,7 @@ from evaluation.cli.commands import app
 from evaluation.experiments.cross_play import all_mixes
 from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import cell
-from welfare_env import Rules, UnknownAgentError
+from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
 
 QUICK = Rules(years=1, press=None)
@@ -199,23 +199,20 @@ def test_objects_without_a_name_are_numbered_where_they_look_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policies", "options", "error", "words"),
+    ("policies", "options", "words"),
     [
-        (["dove", "hold"], {"games": 5}, EvaluationError, "multiple of 7, such as 7"),
-        (["dove"], {}, EvaluationError, "2 to 10 policies"),
-        (["dove", "dove"], {}, EvaluationError, "dove is listed twice"),
-        (["dove", "dvoe"], {}, UnknownAgentError, "did you mean"),
-        (["dove", "hold"], {"types": 0}, EvaluationError, "types=0"),
-        (["dove", "hold"], {"background": ["dove"]}, EvaluationError, "is also one of the policies"),
-        (["dove", "hold"], {"background": "prosocial"}, EvaluationError, "background='prosocial'"),
-        (["dove", "hold"], {"background": ["random"], "focal_seats": [7]}, EvaluationError, "focal_seats=7"),
-        (["dove", "hold"], {"type": 1}, TypeError, "did you mean .types"),
+        (["dove", "hold"], {"games": 5}, "multiple of 7, such as 7"),
+        (["dove", "dove"], {}, "dove is listed twice"),
+        (["dove", "hold"], {"types": 0}, "types=0"),
+        (["dove", "hold"], {"background": ["dove"]}, "is also one of the policies"),
+        (["dove", "hold"], {"background": "prosocial"}, "background='prosocial'"),
+        (["dove", "hold"], {"background": ["random"], "focal_seats": [7]}, "focal_seats=7"),
     ],
 )
 def test_what_makes_no_sense_is_told_before_any_game(
-    policies: Any, options: dict[str, Any], error: type[Exception], words: str, played: list[Any]
+    policies: Any, options: dict[str, Any], words: str, played: list[Any]
 ) -> None:
-    with pytest.raises(error, match=words):
+    with pytest.raises(EvaluationError, match=words):
         evaluation.cross_play(policies, **options)
     assert played == []
 

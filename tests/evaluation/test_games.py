@@ -16,7 +16,7 @@ from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Runner, Setting, StoreError, Workers, play_game
 from evaluation.play import runner
 from evaluation.play.game_spec import game_seed
-from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
+from welfare_env import Rules, RulesError, UnknownAgentError
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
@@ -37,8 +37,9 @@ def specs_of(
 # In an event loop
 
 
-@pytest.mark.parametrize("policy", ["dove", "lm:scripted/stub,summariser=none"])  # neither waits for anything
-@pytest.mark.parametrize("simultaneous", [True, False])
+@pytest.mark.parametrize(  # neither waits for anything
+    ("policy", "simultaneous"), [("dove", True), ("lm:scripted/stub,summariser=none", False)]
+)
 def test_a_game_lets_others_go_on_in_every_phase(policy: str, simultaneous: bool) -> None:
     (spec,) = specs_of(policy, rules=SHORT, map_name="standard")
     spec = replace(spec, simultaneous=simultaneous)
@@ -107,13 +108,12 @@ def test_a_record_tells_players_seed_rules_and_length() -> None:
     assert play_game(spec)["welfare_env"].items() >= told.items()
 
 
-@pytest.mark.parametrize("policy", ["random", "dove", "dumbbot"])
 @pytest.mark.parametrize(
-    ("rules", "engine"),
+    ("policy", "rules", "engine"),
     [
-        (SHORT, "fast"),
-        (Rules(years=2, message_rounds=1, adjudication="package"), "reference"),
-        (Rules(variant="standard", years=2), "fast"),
+        ("random", SHORT, "fast"),
+        ("dumbbot", Rules(years=1, message_rounds=1, adjudication="package"), "reference"),
+        ("dove", Rules(variant="standard", years=1), "fast"),
     ],
     ids=["short", "package", "standard"],
 )
@@ -154,10 +154,8 @@ def test_a_mediator_has_no_points_and_is_silent_by_default(others: Any, policy: 
     ("changes", "error"),
     [
         ({"players": tuple((power, "nobody") for power in POWERS)}, UnknownAgentError),
-        ({"map_name": "nowhere"}, UnknownMapError),
         ({"engine": "steam"}, RulesError),
         ({"players": (("FRANCE", "hold"),)}, EvaluationError),
-        ({"players": tuple((power, "hold") for power in (*POWERS, "SPAIN"))}, EvaluationError),
         ({"players": tuple((power, "hold") for power in (*POWERS, "FRANCE"))}, EvaluationError),
     ],
     ids=str,
@@ -224,7 +222,7 @@ def test_a_store_that_cannot_be_written_is_told_before_a_game_is_played(
     assert played == [spec]
 
 
-@pytest.mark.parametrize("record", [{}, {"phases": 5, "welfare_env": {}}, {"phases": []}])
+@pytest.mark.parametrize("record", [{}, {"phases": 5, "welfare_env": {}}])
 def test_a_stored_record_that_is_no_game_is_told_by_its_file(kept: GameStore, record: dict[str, Any]) -> None:
     (spec,) = specs_of("hold")
     kept.put(spec.to_dict(), record)

@@ -96,17 +96,9 @@ class TestMeasures:
             name: f"exploiter:nice={name},attack=dumbbot" for name in ("dove", "prosocial")
         }
 
-    @pytest.mark.parametrize(
-        ("old", "new", "fault"),
-        [
-            ("attack=dumbbot", "attack={policies}", "unknown agent"),
-            ('y = "root_nash_welfare"', 'y = "red_team"', "choose one of root_nash_welfare"),
-            ("message_rounds = 1", 'variant = "standard"', "measured in welfare points"),
-        ],
-    )
-    def test_faults_of_the_file(self, old: str, new: str, fault: str) -> None:
-        with pytest.raises(ExperimentError, match=fault):
-            parse_experiment(SMALL.replace(old, new))
+    def test_a_deviator_that_names_what_is_not_there(self) -> None:
+        with pytest.raises(ExperimentError, match="unknown agent"):
+            parse_experiment(SMALL.replace("attack=dumbbot", "attack={policies}"))
 
 
 class TestPage:
@@ -138,7 +130,6 @@ class TestPage:
         ("profile", "told"),
         [
             ("lm:scripted/stub", "stub"),
-            ("lm:scripted/stubborn", "stub:stubborn"),
             ("exploiter:nice=(lm:scripted/stub),attack=dumbbot", "exploiter:nice=(lm:scripted/stub),attack=dumbbot"),
         ],
     )
@@ -175,11 +166,11 @@ class TestCharacters:
     @pytest.mark.parametrize("name", CHARACTERS)
     def test_play_any_game(self, name: str) -> None:
         for options in ("", ",schema=none", ",schema=form,add=all"):
-            result = evaluation.self_play(f"lm:scripted/{name}{options}", 1, rules=Rules(years=1, message_rounds=1))
+            result = evaluation.self_play(f"lm:scripted/{name}{options}", 1, rules=RULES, map_name="clique:3")
             assert result.usage is not None
             assert result.usage.failed == 0
         words = Rules(years=1, message_rounds=1, press="tokens", mediator=True)
-        assert evaluation.self_play(f"lm:scripted/{name}", 1, rules=words).usage
+        assert evaluation.self_play(f"lm:scripted/{name}", 1, rules=words, map_name="clique:3").usage
 
     def test_the_server_has_them_too(self) -> None:
         request = Request((), (Block("Reply with JSON.\nYour units: A PAR, F BRE.\n"),))

@@ -92,11 +92,9 @@ def test_a_budget_is_used_before_it_is_used_up(tmp_path: Path) -> None:
     prices = tmp_path / "prices.json"
     prices.write_text('{"any": {"input": 1000, "output": 1000}}')
     models = SharedModels(budget=Budget(max_dollars=30.0))
-    with StubServer(latency=0.05) as server:
+    with StubServer() as server:
         policy = f"lm:openai/any,base_url={server.url}/v1,prices={prices},summariser=none"
-        with pytest.raises(
-            BudgetError, match=r"the budget of 30.0 dollars does not allow another call: 1\d\.\d+ were|2\d"
-        ):
+        with pytest.raises(BudgetError, match=r"30\.0 dollars"):
             evaluation.self_play(policy, 1, rules=RULES, simultaneous=True, models=models)
     assert models.budget is not None
     assert 30.0 - 15.0 < (models.budget.spent.dollars or 0.0) <= 30.0

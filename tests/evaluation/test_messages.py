@@ -110,17 +110,16 @@ def test_with_no_unit_left_all_are_disbanded():
 
 
 @pytest.mark.parametrize(
-    ("text", "disbanded", "kept"),
+    ("text", "disbanded", "kept", "in_winter"),
     [
-        ("I will disband this winter.", 1, True),
-        ("I will disband this winter.", 0, False),
-        ("I will disband two units.", 1, False),
-        ("I disband all my units!", 2, False),
-        ("In Winter 1901 I will disband two units.", 1, False),
-        ("I will disband both armies.", 2, True),
+        ("I will disband this winter.", 1, True, True),
+        ("I will disband this winter.", 0, False, False),
+        ("I will disband two units.", 1, False, True),
+        ("I disband all my units!", 2, False, False),
+        ("In Winter 1901 I will disband two units.", 1, False, False),
+        ("I will disband both armies.", 2, True, False),
     ],
 )
-@pytest.mark.parametrize("in_winter", [True, False])
 def test_disbanding_is_due_in_the_next_winter(text, disbanded, kept, in_winter):
     orders = [f"{unit} D" for unit in ("A PAR", "A MAR", "F BRE")[:disbanded]]
     game = welfare_env.Game(rules=welfare_env.Rules(years=2))

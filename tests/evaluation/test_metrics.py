@@ -322,14 +322,13 @@ class TestPublished:
             assert measure(game(end, years=10)).root_nash_welfare == pytest.approx(published, abs=5.1e-5)
             assert root_nash_welfare(points.values()) == pytest.approx(published, abs=5.1e-5)
 
-    @pytest.mark.parametrize("size", [1, 2])
     @pytest.mark.parametrize("model", PUBLISHED["exploiters"])
-    def test_exploitability(self, model: str, size: int) -> None:
+    def test_exploitability(self, model: str) -> None:
         """The authors played one game a coalition, and took the means of five as the baseline."""
         own = [points for points, _ in _runs(model)]
         baseline = {power: [sum(run[power] for run in own) / len(own)] for power in PUBLISHED["powers"]}
-        runs = [run for run in PUBLISHED["exploiters"][model] if len(run["gains"]) == size]
-        assert len(runs) == 5
+        runs = PUBLISHED["exploiters"][model]
+        assert [len(run["gains"]) for run in runs].count(1) == len(runs) / 2 == 5
         for run in runs:
             deviating = {power: [value] for power, value in run["welfare_per_year"].items()}
             found = coalition_gain(baseline, deviating, tuple(run["gains"]), 0)

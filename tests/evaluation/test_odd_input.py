@@ -1,68 +1,137 @@
-"""Odd arguments at public doors, damaged records and long files are named, shortly."""
+"""Odd arguments at public doors, damaged records and long files are refused by name, shortly, before any game."""
 
 import copy
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import evaluation
+from evaluation import EvaluationError, GameSpec
 from evaluation.exact import best_response
 from evaluation.experiment_files.description import ExperimentError, parse_experiment
+from evaluation.measures.gains import coalition_gain
+from evaluation.measures.intervals import SampleError, mean_estimate
 from evaluation.messages.analysis import analyze_messages
-from welfare_env import Rules, WelfareEnvError
-from welfare_env.errors import RecordError
+from evaluation.play import runner
+from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError, WelfareEnvError, load_board
+from welfare_env.errors import RecordError, UnknownPowerError
 
 QUICK: dict[str, Any] = {"rules": Rules(years=1, press=None), "map_name": "clique:3"}
-PLAYERS: Any = (("PLAYERA", "hold"),)
+PLAYERS: Any = tuple((power, "hold") for power in load_board("clique:3").powers)
+GAME: dict[str, Any] = {"players": PLAYERS, "seed": 0, **QUICK, "engine": "fast"}
+STANDARD = Rules(variant="standard", years=1, press=None)
+HUGE = 10**5000  # Python does not write it down
+NUMBERS = [0, -HUGE, HUGE, 1.0, float("nan"), True, None, "3", np.int64(3)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_games() -> Any:
+    """Fails the tests of arguments that play a game. Gives the function that plays one."""
+    play = evaluation.play_game
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "play_game", lambda *_: pytest.fail("a game was played"))
+        yield play
+
+
+def refuses(error: type[WelfareEnvError], call: Callable[..., object], *given: Any, **options: Any) -> str:
+    """Calls, and gives what is said of a refusal."""
+    with pytest.raises(error) as caught:
+        call(*given, **options)
+    assert len(str(caught.value)) < 1000
+    return str(caught.value)
+
+
+# What self_play and exploitability share: argument, error and odd values.
+SHARED: list[tuple[str, type[WelfareEnvError], list[Any]]] = [
+    ("games", EvaluationError, NUMBERS),
+    ("workers", EvaluationError, NUMBERS),
+    ("seed", EvaluationError, NUMBERS[1:]),
+    *((name, EvaluationError, [5]) for name in ("store", "report", "simultaneous", "models", "start")),
+    ("seats", EvaluationError, [5, "around"]),
+    ("rules", RulesError, [5, {"years": 1}]),
+    ("engine", RulesError, [5]),
+    ("map_name", EvaluationError, [5, HUGE]),
+    ("map_name", UnknownMapError, ["nowhere", "a\0b"]),
+    ("policy", UnknownAgentError, [5, "nobody", "", "a\0b", HUGE]),
+]
+ODD = [(name, error, value) for name, error, values in SHARED for value in values]
+
+
+@pytest.mark.parametrize("door", [evaluation.self_play, evaluation.exploitability])
+@given(odd=st.sampled_from(ODD))
+def test_odd_values_are_refused_by_name(door: Callable[..., Any], odd: tuple[str, type[WelfareEnvError], Any]) -> None:
+    name, error, value = odd
+    told = refuses(error, door, **{"policy": "hold"} | QUICK | {name: value})
+    assert error is not EvaluationError or f"{name}=" in told
+
+
+COALITIONS = [
+    "", "triples", "PLAYERA", [], [[]], [7], 5, HUGE, {"PLAYERA"}, itertools.repeat("PLAYERA"),
+    [itertools.repeat("PLAYERA")], [[HUGE]], [[np.zeros(3), "PLAYERA"]], ["SPAIN"],
+]  # fmt: skip
+
+
+@given(st.sampled_from(COALITIONS))
+def test_odd_coalitions(coalitions: Any) -> None:
+    error = UnknownPowerError if coalitions == ["SPAIN"] else EvaluationError
+    refuses(error, evaluation.exploitability, "hold", 1, coalitions=coalitions, **QUICK)
+
+
+CHANGES: list[dict[str, Any]] = [
+    *({"seed": value} for value in NUMBERS[1:]),
+    *({"players": value} for value in (None, (("PLAYERA",),), ((1, "hold"),), (("PLAYERA", 5),))),
+    {"rules": {}}, {"map_name": []}, {"engine": []}, {"simultaneous": "yes"}, {"start": 5},
+]  # fmt: skip
+
+
+@given(st.sampled_from(CHANGES))
+def test_odd_games(change: dict[str, Any]) -> None:
+    refuses(WelfareEnvError, GameSpec, **GAME | change)
+
 
 DOORS: dict[str, tuple[Callable[[Any], object], tuple[object, object]]] = {
-    "policy": (lambda odd: evaluation.self_play(odd, 1, **QUICK), (5, "a\0b")),
-    "coalitions": (lambda odd: evaluation.exploitability("hold", 1, coalitions=odd, **QUICK), (5, [[]])),
     "coordinated": (lambda odd: evaluation.exploitability("hold", 1, coordinated=odd, **QUICK), (1, "no")),
-    "budget": (lambda odd: evaluation.red_team("hold", games=1, budget=odd, **QUICK), (["quick"], None)),
-    "trained": (lambda odd: evaluation.red_team("hold", games=1, trained=odd, **QUICK), (5, b"x")),
-    "mixed": (lambda odd: evaluation.cross_play(odd, **QUICK), (5, ["hold", None])),
-    "compared": (lambda odd: evaluation.compare("hold", odd, games=1, **QUICK), (5, object())),
+    "budget": (lambda odd: evaluation.red_team("hold", games=1, budget=odd, **QUICK), (["quick"], "quik")),
+    "trained": (lambda odd: evaluation.red_team("hold", games=1, trained=odd, **QUICK), (5, ["nobody"])),
+    "policies": (lambda odd: evaluation.cross_play(odd, **QUICK), (5, ["hold"])),
+    "compare": (lambda odd: evaluation.compare("hold", odd, games=1, **QUICK), (5, object())),
     "measure": (lambda odd: evaluation.compare("hold", "random", measure=odd, games=1, **QUICK), (5, [None])),
-    "source": (lambda odd: evaluation.experiment(odd), (5, "a\0b")),
-    "profiles": (lambda odd: evaluation.experiment("years", profiles=odd), (5, ["no such"])),
-    "rules": (lambda odd: evaluation.GameSpec(PLAYERS, 0, odd, "standard", "fast"), (None, {"years": 1})),
-    "start": (lambda odd: evaluation.GameSpec(PLAYERS, 0, Rules(), "standard", "fast", start=odd), (5, "S1901M")),
-    "store": (lambda odd: evaluation.GameStore(odd), (5, b"x")),
-    "workers": (lambda odd: evaluation.Runner(odd), (0, "two")),
-    "run": (lambda odd: evaluation.Runner().run(odd), (5, [])),
+    "experiment": (lambda odd: evaluation.experiment(odd), (5, "a\0b")),
+    "no such": (lambda odd: evaluation.experiment("years", profiles=odd), (5, ["no such"])),
+    "GameStore": (lambda odd: evaluation.GameStore(odd), (5, b"x")),
+    "GameSpec": (lambda odd: evaluation.Runner().play(odd), (5, [None])),
+    "standard": (lambda odd: evaluation.exploitability("hold", 1, **QUICK | {"rules": odd}), (STANDARD, 5)),
+    "red team": (lambda odd: evaluation.red_team("hold", **QUICK | {"rules": odd}), (STANDARD, 5)),
+    "powers": (lambda odd: best_response("clique:3", "punisher:t=1", odd, years=1), (None, np.array("PLAYERA"))),
 }
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_odd_arguments(door: str) -> None:
+def test_other_doors(door: str) -> None:
     call, values = DOORS[door]
     for odd in values:
-        with pytest.raises(WelfareEnvError) as caught:
-            call(odd)
-        assert len(str(caught.value)) < 1000
+        refuses(WelfareEnvError, call, odd)
 
 
-@pytest.mark.parametrize("powers", [None, 5, np.array("PLAYERA")])
-def test_deviators_that_are_no_list(powers: Any) -> None:
-    with pytest.raises(evaluation.EvaluationError, match="powers="):
-        best_response("clique:3", "punisher:t=1", powers, years=1)
+@given(st.sampled_from([[], 5, None, "x", ["x"], [[1], [2, 3]], [HUGE], [object()], [[1.0]], [1j]]))
+def test_odd_samples(values: Any) -> None:
+    refuses(SampleError, mean_estimate, values, 0)
+    refuses(SampleError, coalition_gain, {"A": [1.0, 2.0]}, {"A": values}, ("A",), 0)
 
 
-@pytest.mark.parametrize("options", [{"budget": ["quick"]}, {"trained": 5}, {"trained": "dove"}])
-def test_red_teams_name_what_is_wrong(options: dict[str, Any]) -> None:
-    with pytest.raises(evaluation.EvaluationError, match=next(iter(options))):
-        evaluation.red_team("hold", games=1, **QUICK, **options)
+# Records and files
 
 
 @pytest.fixture(scope="module")
-def record() -> dict[str, Any]:
+def record(no_games: Callable[..., Any]) -> dict[str, Any]:
     """A game with promises of every kind."""
-    rules = Rules(years=1, message_rounds=1)
-    played = evaluation.self_play("hold", 1, rules=rules, map_name="clique:3").records[0]
+    played = no_games(GameSpec(**GAME | {"rules": Rules(years=1, message_rounds=1)}))
     said = "I will hold Hax. I will not enter your centers. I will support you. I will disband all my units."
     for phase in played["phases"][:-1]:
         phase["messages"] = [
@@ -70,6 +139,23 @@ def record() -> dict[str, Any]:
             for to in ("GLOBAL", "PLAYERB")
         ]
     return json.loads(json.dumps(played))
+
+
+def test_damaged_parts_of_a_record_are_told(record: dict[str, Any]) -> None:
+    for part, odd in itertools.product(("state", "orders", "results", "name"), (None, [], {"PLAYERA": 5})):
+        wrong = copy.deepcopy(record)
+        wrong["phases"][0][part] = odd
+        try:
+            evaluation.measure(wrong)
+        except WelfareEnvError as error:
+            assert isinstance(error, RecordError)  # noqa: PT017  (some parts matter to no measure)
+    for deviators in (5, "PLAYERA", [5], [[]], ["NOBODY"], ["A" * 3000]):
+        refuses(UnknownPowerError, evaluation.measure, record, deviators)
+    scores = {"PLAYERB": 0.0, "PLAYERC": 0.0}
+    told = refuses(
+        RecordError, evaluation.measure, record | {"welfare_env": record["welfare_env"] | {"scores": scores}}
+    )
+    assert "PLAYERA" in told
 
 
 @pytest.mark.parametrize(
@@ -87,17 +173,7 @@ def test_messages_of_wrong_records_are_named(record: dict[str, Any], place: tupl
     for step in place[:-1]:
         part = part[step]
     part[place[-1]] = value
-    with pytest.raises(RecordError, match="damaged, or not a saved game"):
-        analyze_messages(wrong)
-
-
-def test_a_record_without_a_score_or_with_a_strange_deviator(record: dict[str, Any]) -> None:
-    scores = {"PLAYERB": 0.0, "PLAYERC": 0.0}
-    with pytest.raises(RecordError, match="PLAYERA"):
-        evaluation.measure(record | {"welfare_env": record["welfare_env"] | {"scores": scores}})
-    with pytest.raises(WelfareEnvError) as caught:
-        evaluation.measure(record, ["A" * 3000])
-    assert len(str(caught.value)) < 500
+    refuses(RecordError, analyze_messages, wrong)
 
 
 def test_thousands_of_faults_are_listed_in_part() -> None:

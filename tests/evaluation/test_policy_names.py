@@ -5,21 +5,18 @@ import pytest
 from evaluation.report.policy_names import LONGEST, game_title, policy_names
 
 
-@pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ("prosocial", "Prosocial"),
-        ("exploiter:nice=prosocial,attack=dumbbot", "Exploiter"),
-        ("lm:openai/gpt-5.4,effort=low", "gpt-5.4"),
-        ("rl:runs/first/checkpoint-200", "checkpoint-200"),
-        ("import:my.module.Mirror,k=3", "Mirror"),
-        ("program:FairBot", "FairBot"),
-        ("", ""),
-        ("<b>" * 100, ("<b>" * 100)[:LONGEST]),
-    ],
-)
-def test_a_policy_has_a_short_name(spec, name):
-    assert policy_names([spec]) == {spec: name}
+def test_each_policy_has_a_short_name():
+    names = {
+        "prosocial": "Prosocial",
+        "exploiter:nice=prosocial,attack=dumbbot": "Exploiter",
+        "lm:openai/gpt-5.4,effort=low": "gpt-5.4",
+        "rl:runs/first/checkpoint-200": "checkpoint-200",
+        "import:my.module.Mirror,k=3": "Mirror",
+        "program:FairBot": "FairBot",
+        "": "",
+        "<b>" * 100: ("<b>" * 100)[:LONGEST],
+    }
+    assert policy_names([*names]) == names
 
 
 def test_different_policies_of_one_name_are_numbered():
@@ -31,9 +28,7 @@ def test_different_policies_of_one_name_are_numbered():
     ("policies", "title"),
     [
         (["Dove"] * 7, "Dove in every seat"),
-        (["Dove"] * 6 + ["Random"], "Dove, with G as Random"),
         (["Dove"] * 5 + ["Random"] * 2, "Dove, with F and G as Random"),
-        (["Dove"] * 4 + ["Random"] * 3, "Dove and Random"),
         (["Dove", "Random", "Hold"], "Dove, Random and Hold"),
     ],
 )

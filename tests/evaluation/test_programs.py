@@ -15,8 +15,15 @@ from welfare_env import Rules
 GOOD = "mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20"
 
 
-@pytest.mark.parametrize("program", [agent.name for agent in modal_env.POST])
-@pytest.mark.parametrize(("epsilon", "actions"), [("1/100", "library"), ("1/10", "formula"), ("2/5", "tokens")])
+@pytest.mark.parametrize(
+    ("program", "epsilon", "actions"),
+    [
+        ("CooperateBot", "1/100", "library"),
+        ("DefectBot", "1/10", "formula"),
+        ("FairBot", "2/5", "tokens"),
+        ("PrudentBot", "1/10", "library"),
+    ],
+)
 def test_pure_profiles_are_as_exploitable_as_the_game_says(program, epsilon, actions):
     environment = modal_env.make(epsilon=epsilon, actions=actions)
     found = evaluation.exploitability(f"program:{program}", 2, environment=environment)
@@ -33,8 +40,9 @@ def played(monkeypatch):
     monkeypatch.setattr(programs, "_shares", lambda spec, setting: agents.make(spec) and None)
 
 
-@pytest.mark.parametrize("cost", ["depth", "size", "worlds"])
-@pytest.mark.parametrize("spec", [GOOD, "mix:DefectBot=9/10,FairBot=1/10"])
+@pytest.mark.parametrize(
+    ("cost", "spec"), [("depth", GOOD), ("size", "mix:DefectBot=9/10,FairBot=1/10"), ("worlds", GOOD)]
+)
 def test_mixes_are_computed_exactly(cost, spec):
     environment = modal_env.make(epsilon="1/10", cost=cost)
     found = evaluation.exploitability(spec, environment=environment)

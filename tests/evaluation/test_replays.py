@@ -136,9 +136,7 @@ class TestPlayers:
         told = annotated(Game(rules=RULES).record())
         assert (told.title, told.players, told.deviators) == ("", {}, ())
 
-    @pytest.mark.parametrize(
-        "text", ["exploiter", "exploiter:", "exploiter:years=x)(", "exploiter:years=" + "9" * 5000]
-    )
+    @pytest.mark.parametrize("text", ["exploiter:", "exploiter:years=x)("])
     def test_a_spec_that_makes_no_sense_is_a_text(self, text, robbed):
         facts = robbed["welfare_env"] | {"players": dict.fromkeys(POWERS, text)}
         assert annotations_of(Game.from_record(robbed), facts).players["ITALY"] == text
@@ -191,7 +189,6 @@ class TestMessages:
     "added",
     [
         {"players": []},
-        {"deviators": 3},
         {"language_models": {"FRANCE": 3}},
         {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": float("inf"), "reasoning": "y"}]}]}},
     ],

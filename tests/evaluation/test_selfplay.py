@@ -4,15 +4,14 @@ import doctest
 import json
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 import evaluation
-from evaluation import EvaluationError, GameSpec, GameStore, SelfPlayResult, self_play
+from evaluation import GameSpec, GameStore, SelfPlayResult, self_play
 from evaluation.experiments.self_play import MEASURES
 from evaluation.measures.intervals import Estimate
-from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
+from welfare_env import Rules
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
@@ -142,10 +141,6 @@ def test_the_same_seed_gives_the_same_result_and_another_does_not(random_games: 
     assert told(self_play("random", games=4, seed=4, rules=SHORT)) != told(random_games)
 
 
-def test_more_games_begin_with_the_same_ones(random_games: SelfPlayResult) -> None:
-    assert self_play("random", games=6, seed=3, rules=SHORT).records[:4] == random_games.records
-
-
 @pytest.mark.slow
 def test_workers_do_not_change_the_result(random_games: SelfPlayResult, kept: GameStore) -> None:
     heard: list[int] = []
@@ -163,28 +158,3 @@ def test_the_store_is_used(random_games: SelfPlayResult, kept: GameStore, played
     assert len(played) == kept.count() == 4
     self_play("random", games=6, seed=3, rules=SHORT, store=kept)
     assert len(played) == kept.count() == 6
-
-
-# Errors
-
-
-@pytest.mark.parametrize(
-    ("wrong", "error", "words"),
-    [
-        ({"policy": "nobody"}, UnknownAgentError, "nobody"),
-        ({"map_name": "nowhere"}, UnknownMapError, "nowhere"),
-        ({"engine": "steam"}, RulesError, "steam"),
-        ({"games": 0}, EvaluationError, "games=0"),
-        ({"workers": 0}, EvaluationError, "workers=0"),
-        ({"seed": -1}, EvaluationError, "seed=-1"),
-        ({"rules": {"years": 1}}, RulesError, "Rules"),
-    ],
-    ids=str,
-)
-def test_wrong_arguments_are_named_before_any_game(
-    wrong: dict[str, Any], error: type[Exception], words: str, kept: GameStore, played: list[GameSpec]
-) -> None:
-    with pytest.raises(error, match=words):
-        self_play(**{"policy": "hold", "games": 2, "rules": QUICK, "store": kept} | wrong)
-    assert kept.count() == 0
-    assert len(played) <= ("engine" in wrong)  # an engine is only tried by a game

@@ -74,8 +74,7 @@ def test_a_stag_hunt_of_seven_solved_by_hand() -> None:
     assert [found[share].is_stable for share in sorted(found)] == [True, False, True]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("number", "players"), [(2, 7), (3, 7), (4, 4)])
+@pytest.mark.parametrize(("seed", "number", "players"), [(0, 2, 7), (1, 3, 7), (2, 4, 4)])
 def test_nobody_gains_by_leaving_an_equilibrium(seed: int, number: int, players: int) -> None:
     """By payoffs that are sums over every profile of the others."""
     game = random_game(seed, number, players)
@@ -89,7 +88,7 @@ def test_nobody_gains_by_leaving_an_equilibrium(seed: int, number: int, players:
         assert [gain.value for gain in found.gains.values()] == pytest.approx((paid - mix @ paid).tolist(), abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_two_strategies_have_all_equilibria_that_a_fine_grid_shows(seed: int) -> None:
     game = random_game(seed, 2, 7)
     paid = np.array([game.payoffs(np.array([share, 1 - share])) for share in np.linspace(0, 1, 20001)])
@@ -98,7 +97,7 @@ def test_two_strategies_have_all_equilibria_that_a_fine_grid_shows(seed: int) ->
     assert len(game.equilibria) == crossings + (difference[0] <= 0) + (difference[-1] >= 0)
 
 
-@pytest.mark.parametrize(("seed", "size"), [*((seed, 3) for seed in range(8)), *((seed, 6) for seed in range(3))])
+@pytest.mark.parametrize(("seed", "size"), [(0, 3), (1, 3), (2, 3), (0, 6)])
 def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-9, 10, size=(size, size)) + np.diag([0.25, 0.5, 0.125, 0.375, 0.625, 0.75][:size])
@@ -111,8 +110,7 @@ def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int,
     np.testing.assert_allclose(sorted(mixes(game).tolist()), symmetric, atol=1e-7)
 
 
-@pytest.mark.parametrize("size", [3, 5, 7])
-@pytest.mark.parametrize("players", [2, 4])
+@pytest.mark.parametrize(("size", "players"), [(3, 2), (5, 4), (7, 2)])
 def test_every_strategy_is_mixed_where_each_beats_half_of_the_others(size: int, players: int) -> None:
     """Rock, paper, scissors; with lizard and Spock; and seven of the kind: one equilibrium, all alike."""
 

@@ -68,7 +68,7 @@ def test_in_ten_years_the_gain_still_grows_by_two_a_year():
     assert [search.value(years, years - 1) - 2 * years for years in (8, 9, 10)] == [11, 13, 15]
 
 
-@pytest.mark.parametrize("name", ["clique:2", "clique:7", "shared-clique:2", "shared-clique:7"])
+@pytest.mark.parametrize("name", ["clique:2", "shared-clique:7"])
 def test_keys_keep_whole_positions(name):
     """Random positions, and one with the highest number everywhere."""
     clique, rng = clique_of(welfare_env.load_board(name)), np.random.default_rng(0)
@@ -90,9 +90,7 @@ def drawn_position(clique, near, rng):
     return owner, unit, lost, near & rng.integers(1 << len(owner), size=clique.cores)
 
 
-@pytest.mark.parametrize(
-    ("size", "years", "excluded"), [(3, 3, "first"), (3, 6, "last"), (6, 4, "first"), (6, 3, "last")]
-)
+@pytest.mark.parametrize(("size", "years", "excluded"), [(3, 3, "first"), (6, 3, "last")])
 def test_the_excluded_player_gains_a_point_whatever_the_others_do_about_it(size, years, excluded):
     """Theorem 2 fails for T >= 3 (docs/theorems.md): once it robs the other sharer, the others play at random."""
     board = welfare_env.load_board(f"shared-clique:{size}")

@@ -293,8 +293,7 @@ class TestCommand:
         assert "no language model played" in call("transcript", other, "--store", store, code=2)
 
 
-@pytest.mark.parametrize("name", ["same", "system"])
-@pytest.mark.parametrize("number", [float("inf"), float("nan"), 10**400, -1, 2, "0", True])
+@pytest.mark.parametrize(("name", "number"), [("same", float("nan")), ("system", -1), ("same", 2), ("system", "0")])
 def test_numbers_of_blocks_that_cannot_be_are_refused(name: str, number: Any) -> None:
     entry = {"kind": "orders", "model": "x", "blocks": ["Hi."], "same": 0, "system": 1, "reply": {}}
     assert list(questions([entry]))

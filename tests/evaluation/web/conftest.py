@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,15 @@ from evaluation.web.settings import TableSettings, seated
 from welfare_env import Rules, load_board
 
 BROWSERS = itertools.count()
+PATIENCE = 600  # seconds after which a test that waits for what never comes fails; no machine is so slow
 
 
-def until(is_so: Callable[[], Any], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < end:
+def until(is_so: Callable[[], Any]) -> None:
+    """Waits until it is so, however long the machine takes."""
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
-    assert is_so()
 
 
 @contextmanager
@@ -53,7 +55,10 @@ class Player:
         self.port, self.game, self.seat, self.token = port, game, seat, token
         self.browser = f"browser-{next(BROWSERS):012}"
         self.cookies: dict[str, str] = {}
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A connection for one request: the server ends those that are quiet for long."""
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def ask(self, path: str, body: Any = None, seat: str | None = None, **headers: str) -> tuple[int, Any]:
         """The status and the answer of a request of the seat."""
@@ -61,15 +66,11 @@ class Player:
         given |= {"Content-Type": "application/json"} if body is not None else {}
         given |= {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} | headers
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        try:
-            self.connection.request(
-                "GET" if body is None else "POST", f"/g/{self.game}/{seat or self.seat}{path}", sent, given
-            )
-            answer = self.connection.getresponse()
-        except (ConnectionError, http.client.HTTPException):
-            self.connection.close()
-            raise
-        text = answer.read().decode()
+        method, url = "GET" if body is None else "POST", f"/g/{self.game}/{seat or self.seat}{path}"
+        with closing(self.connect()) as connection:
+            connection.request(method, url, sent, given)
+            answer = connection.getresponse()
+            text = answer.read().decode()
         if cookie := answer.getheader("set-cookie"):
             name, _, value = cookie.partition(";")[0].partition("=")
             self.cookies[name] = value
@@ -98,7 +99,7 @@ class Player:
                 found.get("view", {}).get("is_asked") and not found["answer"] and found["step"] != step
             )
 
-        until(is_asked, 60)
+        until(is_asked)
         return found
 
 
@@ -135,8 +136,6 @@ def serving(tmp_path) -> Iterator[Callable[..., Server]]:
 
     `begun`: all people have arrived. `game`: the folder of a game to continue.
     """
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
 
         def start(

@@ -3,7 +3,6 @@ clocks that are wrong."""
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -11,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from tests.evaluation.web.conftest import table_settings, until
+from tests.evaluation.web.conftest import PATIENCE, table_settings, until
 from tests.evaluation.web.test_play_browser import ASKED, GOAL, Page, new_tab, settings, until_in
 from tools.browser import Browser, chromium
 from welfare_env import Rules
@@ -50,7 +49,7 @@ class Relay:
             while True:
                 browser, _ = self.sock.accept()
                 there = socket.create_connection(("127.0.0.1", self.port))
-                state = {"is_dead": False}
+                state = {"is_dead": False, "answered": threading.Event()}
                 self._held.append(state)
                 for ends in ((browser, there, state, True), (there, browser, state, False)):
                     threading.Thread(target=self._pass, args=ends, daemon=True).start()
@@ -59,11 +58,12 @@ class Relay:
         with suppress(OSError):
             while data := source.recv(65536):
                 if state["is_dead"]:
+                    state["answered"].set()
                     continue
                 if is_request and self.drops and self.drops in data:
                     self.drops, state["is_dead"] = None, True
                     target.sendall(data)
-                    time.sleep(0.5)  # the server has it, and has answered
+                    state["answered"].wait(PATIENCE)
                     source.close()
                     return
                 target.sendall(data)
@@ -162,9 +162,13 @@ def test_the_time_that_is_left_is_the_servers(browser, serving):
 
     assert abs(too_much()) < 10
     page.ask("window.fetch = () => new Promise(() => {}); 0")  # the page hears no more of the server
-    time.sleep(1)
-    page.ask("{ const now = Date.now; Date.now = () => now() + 30000 }")
-    until(lambda: too_much() < -20)
+
+    def is_ahead() -> bool:
+        # Each time anew: an answer may still have been on its way.
+        page.ask("{ const now = Date.now; Date.now = () => now() + 30000 }")
+        return too_much() < -20
+
+    until(is_ahead)
 
 
 def test_a_page_hears_of_changes_though_its_connection_was_half_open(browser, serving):

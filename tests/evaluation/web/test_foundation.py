@@ -29,7 +29,7 @@ from evaluation.web.serving import (
     make_site,
 )
 from evaluation.web.settings import SeatedGameError
-from tests.evaluation.web.conftest import until
+from tests.evaluation.web.conftest import PATIENCE, until
 
 
 class Site:
@@ -69,7 +69,7 @@ def site() -> Iterator[Site]:
 
 
 def ask(site, method="GET", path="/hello", body=None, **headers) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=PATIENCE)
     given = {"Host": f"127.0.0.1:{site.port}"} | {name.replace("_", "-"): text for name, text in headers.items()}
     connection.request(method, path, body, given)
     answer = connection.getresponse()
@@ -157,7 +157,7 @@ def test_bodies_have_limits(site):
 def test_a_body_that_does_not_arrive_is_refused(site, monkeypatch):
     monkeypatch.setattr(serving, "PATIENCE", 0.1)
     head = "POST /hello HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nContent-Type: application/json\r\n"
-    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as sock:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=PATIENCE) as sock:
         sock.sendall(head.encode() + b"Content-Length: 1000\r\n\r\n" + b"x" * 300)
         assert sock.recv(4096).startswith(b"HTTP/1.1 408")
 
@@ -166,7 +166,7 @@ def test_beyond_so_many_connections_requests_are_refused(monkeypatch):
     monkeypatch.setattr(serving, "MAX_CONNECTIONS", 3)
     made = Site()
     with made.running() as made.port:
-        held = [socket.create_connection(("127.0.0.1", made.port), timeout=10) for _ in range(3)]
+        held = [socket.create_connection(("127.0.0.1", made.port), timeout=PATIENCE) for _ in range(3)]
         until(lambda: len(made.server.server_state.connections) == 3)
         assert ask(made).status == 503
         for sock in held:
@@ -180,7 +180,7 @@ def test_a_burst_of_connections_ends_in_refusals_and_the_server_goes_on(monkeypa
     monkeypatch.setattr(serving, "MAX_CONNECTIONS", 40)
     made = Site()
     with made.running() as made.port:
-        held = [socket.create_connection(("127.0.0.1", made.port), timeout=10) for _ in range(100)]
+        held = [socket.create_connection(("127.0.0.1", made.port), timeout=PATIENCE) for _ in range(100)]
         for sock in held:
             sock.sendall(b"GET /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         codes = [sock.recv(4096).split()[1] for sock in held]

@@ -120,7 +120,6 @@ def at(page: Page) -> str:
 def go_on(page: Page, step: str, how: str) -> None:
     """Germany answers if it is asked, and France submits."""
     if page.hosted.table.is_asked("GERMANY"):
-        page.other.connection.close()  # it was quiet for long
         given = {"step": page.hosted.table.step, "orders": COURSE[step][1]}
         assert page.other.answer(**given)[0] == 200
     page.submit(how)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from benchmarks.web import free_port, people_of, server
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address
 from evaluation.web.settings import TableSettings
-from tests.evaluation.web.conftest import table_settings
+from tests.evaluation.web.conftest import table_settings, until
 from tools.browser import Browser, chromium
 from welfare_env import Game, Rules
 
@@ -56,13 +55,12 @@ class Page:
     def ask(self, script):
         return self.browser.ask(script)
 
-    def until(self, script, seconds=60) -> None:
-        end = time.monotonic() + seconds
-        while not self.ask(script) and time.monotonic() < end:
-            time.sleep(0.05)
-        if not self.ask(script):
+    def until(self, script) -> None:
+        try:
+            until(lambda: self.ask(script))
+        except AssertionError as error:
             self.picture("stuck")
-        assert self.ask(script), (script, self.ask(STEP), self.ask(TOLD))
+            raise AssertionError(script, self.ask(STEP), self.ask(TOLD)) from error
 
     def picture(self, name) -> None:
         if SHOTS:
@@ -112,9 +110,7 @@ def browser():
 def check_saved(hosted) -> Game:
     """The saved game is the one that `Game` plays with the same orders."""
     saved = hosted.host.seats.folder / "game.json"
-    end = time.monotonic() + 20
-    while not saved.exists() and time.monotonic() < end:
-        time.sleep(0.05)
+    until(saved.exists)
     game, again = Game.load(saved), Game(rules=hosted.table.settings.rules)
     for phase in game.history:
         for message in phase.messages:
@@ -364,7 +360,4 @@ def ask_in(browser, tab, script):
 
 
 def until_in(browser, tab, script) -> None:
-    end = time.monotonic() + 180
-    while not ask_in(browser, tab, script) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert ask_in(browser, tab, script)
+    until(lambda: ask_in(browser, tab, script))

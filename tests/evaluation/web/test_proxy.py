@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from benchmarks.web import free_port
-from tests.evaluation.web.conftest import Player, until
+from tests.evaluation.web.conftest import PATIENCE, Player, until
 
 NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
 pytestmark = [
@@ -41,7 +41,9 @@ class Behind(Player):
     def __init__(self, server, port: int, seat: str) -> None:
         inner = server.player(seat)
         super().__init__(port, inner.game, seat, inner.token)
-        self.connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=trusting())
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=trusting())
 
     def ask(self, path, body=None, seat=None, **headers):
         own = {"Host": f"localhost:{self.port}", "Origin": f"https://localhost:{self.port}"}
