@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import types
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -91,8 +90,8 @@ class Config:
 
     def __post_init__(self) -> None:
         kind: Any = type(self)
-        for name, hint in _hints(kind).items():
-            object.__setattr__(self, name, _checked(name, getattr(self, name), hint))
+        for name, annotation in _annotations(kind).items():
+            object.__setattr__(self, name, _checked(name, getattr(self, name), annotation))
 
     @property
     def folder(self) -> Path:
@@ -135,62 +134,37 @@ def _digest(text: str) -> str:
 # Checks.
 
 
-@dataclass(frozen=True)
-class _Hint:
-    """A field's type, whether it may be None, and its bounds."""
-
-    kind: Any
-    is_optional: bool
-    bounds: Range | None
-
-
 @cache
-def _hints(kind: Any) -> dict[str, _Hint]:
+def _annotations(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
-    return {field.name: _hint(hints[field.name]) for field in fields(kind)}
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _hint(annotation: Any) -> _Hint:
-    bare, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    is_optional = get_origin(bare) in (Union, types.UnionType)
-    kind = next(each for each in get_args(bare) if each is not type(None)) if is_optional else bare
-    return _Hint(kind, is_optional, next((one for one in rest if isinstance(one, Range)), None))
-
-
-def _checked(name: str, value: Any, hint: _Hint) -> Any:
+def _checked(name: str, value: Any, annotation: Any) -> Any:
     """The value of a field, as its type.
 
     Raises:
         TrainingError: wrong type, or out of bounds.
     """
-    if value is None and hint.is_optional:
-        return None
-    if hint.bounds is not None and hint.kind is int:
-        check_whole(name, value, int(hint.bounds.low), int(hint.bounds.high))
+    kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    bounds = next((one for one in rest if isinstance(one, Range)), None)
+    if get_origin(kind) is Union:  # of a type and None
+        if value is None:
+            return None
+        kind = get_args(kind)[0]
+    if bounds is not None and kind is int:
+        check_whole(name, value, int(bounds.low), int(bounds.high))
         return value
-    if hint.bounds is not None:
-        check_number(name, value, hint.bounds.low, hint.bounds.high)
+    if bounds is not None:
+        check_number(name, value, bounds.low, bounds.high)
         return float(value)
-    if hint.kind is Path and isinstance(value, str | os.PathLike):
+    if kind is Path and isinstance(value, str | os.PathLike):
         return Path(value)
-    if get_origin(hint.kind) is tuple:
+    if get_origin(kind) is tuple:
         texts = (value,) if isinstance(value, str) else value
         if isinstance(texts, tuple | list) and all(isinstance(text, str) for text in texts):
             return tuple(texts)
-    elif hint.kind is str and isinstance(value, str):
+    elif kind is str and isinstance(value, str):
         return value
-    wanted = {Path: "the path of a folder", str: "a text"}.get(hint.kind, "one text, or several")
+    wanted = {Path: "the path of a folder", str: "a text"}.get(kind, "one text, or several")
     raise TrainingError(f"{name}={checks.quoted(value)}: give {wanted}")
-
-
-def from_dict(kind: type[Config], values: Any, folder: Path) -> Config:
-    """The config from the dict of `Config.to_dict`.
-
-    Raises:
-        TrainingError: unknown fields or invalid values.
-    """
-    names = [field.name for field in fields(kind) if field.name != "out"]
-    for name in values:
-        if name not in names:
-            raise TrainingError(f"{name!r:.80}{did_you_mean(name, names)}: not a field of {kind.__name__}")
-    return kind(**values, out=folder)

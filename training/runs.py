@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from training.board.config import TrainConfig
-from training.config import Config, from_dict
+from training.config import Config
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
@@ -85,7 +85,7 @@ def make_config(config: TrainConfig) -> PPOConfig:
     """
     from training.board import algorithm
 
-    only = {"curriculum": "", "league_share": 0, "imitate": None, "start": None}
+    only = {"league_share": 0, "imitate": None, "start": None}
     if odd := [name for name, without in only.items() if getattr(config, name) != without]:
         raise TrainingError(f"{', '.join(odd)}: RLlib's own loop has no such thing: use training.train(config)")
 
@@ -144,7 +144,7 @@ def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
     kind, values = read_config(Path(folder))
     if kind not in KINDS:
         raise TrainingError(f"{folder}: config.json of an unknown kind, {kind!r:.80}")
-    config: Any = from_dict(KINDS[kind], values, Path(folder))
+    config: Any = KINDS[kind](**values | {"out": Path(folder)})
     if iterations is None:
         return config
     return replace(config, **{"steps" if kind == "population" else "iterations": iterations})

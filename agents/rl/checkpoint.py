@@ -52,18 +52,18 @@ class Checkpoint:
         map_name, rules: the games it was trained on.
         vocabulary: digest of the map's order vocabulary and provinces.
         origin: how it was made; for people.
-        digest: SHA-256 of the weights' file; "" if there is none yet.
+        digest: SHA-256 of the weights' file; "" if there is none yet. Checkpoints are compared by it.
         words: version of the message vocabulary; irrelevant if the rules have no tokens.
         greedy: default way to play: the most probable orders and words if true, else sampled ones.
         architecture: see `NETWORKS`.
     """
 
-    weights: Weights
+    weights: Weights = field(compare=False)
     size: Size
     map_name: str
     rules: Rules
     vocabulary: str
-    origin: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict, compare=False)
     digest: str = ""
     words: int = VOCABULARY_VERSION
     greedy: bool = False

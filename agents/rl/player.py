@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +76,7 @@ class LearnedPolicy(ScriptedPolicy):
 
     def _answers(self, view: View) -> tuple[InputEncoder, Inputs, np.ndarray]:
         """The answers for the current turn."""
-        reader, network = _made(Path(self.path), self._checkpoint, view.board, view.rules)
+        reader, network = _made(self._checkpoint, view.board, view.rules)
         power = np.array([view.board.power_index[view.power]])
         packed = reader.pack(_seen(view, reader.rules)[None], power, _heard(view), view.message_round)
         inputs = reader.read(packed)
@@ -121,25 +120,8 @@ def _heard(view: View) -> np.ndarray | None:
     return observe_messages(view.board, view.rules, view.power, earlier)[None, : len(view.powers)]
 
 
-def _made(path: Path, made_from: Checkpoint, board: Board, rules: Rules) -> tuple[InputEncoder, BoardNetwork]:
-    """A reader and a network for this game, shared by all policies of the checkpoint."""
-    return _network(_Key(made_from, path), board, rules)
-
-
-class _Key:
-    """A cache key: a checkpoint, equal to another read from the same files."""
-
-    def __init__(self, made_from: Checkpoint, path: Path) -> None:
-        self.checkpoint, self._name = made_from, (path.resolve(), made_from.digest)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._name == other._name
-
-    def __hash__(self) -> int:
-        return hash(self._name)
-
-
 @functools.lru_cache(maxsize=8)
-def _network(key: _Key, board: Board, rules: Rules) -> tuple[InputEncoder, BoardNetwork]:
-    known = key.checkpoint.rules_of_play(board, rules)
-    return InputEncoder(board, known), key.checkpoint.network_for(board, known)
+def _made(played: Checkpoint, board: Board, rules: Rules) -> tuple[InputEncoder, BoardNetwork]:
+    """A reader and a network for this game, shared by all policies of the checkpoint."""
+    known = played.rules_of_play(board, rules)
+    return InputEncoder(board, known), played.network_for(board, known)

@@ -142,7 +142,6 @@ WRONG: list[tuple[list[str], str]] = [
     (["welfare", "--variant", "standard", "--map", "nowhere"], "nowhere"),
     (["welfare", "--variant", "standard", "--start", "/nowhere"], "no checkpoint"),
     (["welfare", "--press", "text"], "press"),
-    (["welfare", "--curriculum", "99"], "curriculum"),
     (["best-response", "--against", "prosocial", "--coalition", "FRANC"], "did you mean 'FRANCE'?"),
     (["welfare", "--seed", "9" * 30], "--seed 99"),
     (["welfare", "--entropy", "inf"], "--entropy inf"),

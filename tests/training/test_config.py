@@ -37,7 +37,6 @@ WRONG: list[tuple[str, object]] = [
     ("map_name", None),
     ("press", "text"),
     ("reward", "money"),
-    ("curriculum", "99"),
     ("start", 5),
     ("out", 5),
     ("variant", "welfar"),

@@ -18,10 +18,9 @@ from evaluation.exact import exploitability
 from evaluation.exact.best_responses import best_response
 from tests.training.small import SMALL, same, weights_of
 from training.board.algorithm import make_config, play_of
-from training.board.config import read_years
 from training.board.learner import PPOLearner
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT
-from training.board.ppo import _grown, train, years_at
+from training.board.ppo import _grown, train
 from training.board.runner import BatchedEnvRunner
 from training.board.sampling import HELD_OUT, HeldOut
 from training.board.seats import LEARNER, Lineup, read_coalitions
@@ -104,18 +103,9 @@ def test_a_start_from_a_checkpoint(tmp_path, finished):
     assert all(np.allclose(one[name], two[name], rtol=0, atol=1e-7) for name in one)
 
 
-def test_a_curriculum_shares_out_the_iterations(tmp_path):
-    config = config_of(tmp_path, 6, years=3, curriculum="1,2")
-    assert [years_at(config, iteration) for iteration in range(8)] == [1, 1, 2, 2, 3, 3, 3, 3]
-    lengths = []
-    train(config, lambda progress: lengths.append(progress.games[0].phases))
-    assert lengths[0] < lengths[2] < lengths[4]
-
-
-def test_in_every_stage_of_a_curriculum_the_learner_reads_what_the_player_saw(tmp_path):
+def test_the_learner_reads_what_the_player_saw(tmp_path):
     config = config_of(tmp_path, years=6)
     runner = BatchedEnvRunner(config=make_config(play_of(config), config), worker_index=0)
-    runner.set_state({"years": 2})
     episodes = runner.sample()
     batch = {
         Columns.OBS: np.concatenate([episode.observations.data[:-1] for episode in episodes]),
@@ -182,12 +172,6 @@ def test_coalitions():
     assert read_coalitions(" b,A", ("A", "B", "C")) == ((1, 0),)
     assert read_coalitions("pairs", ("A", "B", "C")) == ((0, 1), (0, 2), (1, 2))
     assert len(read_coalitions("triples", tuple("ABCDEFG"))) == 35
-
-
-def test_bad_curricula():
-    for text in ("x", "0", "3,11", "1,,2"):
-        with pytest.raises(TrainingError, match="whole numbers from 1 to 10"):
-            read_years(text, 10)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def small_ray() -> Iterator[None]:
 
 def test_workers_change_nothing(tmp_path):
     """With two of them, one of which is killed after the first iteration; another number resumes, too."""
-    plain = replace(config_of(tmp_path / "plain", **SEVERAL), games=18, iterations=3)  # two pieces
+    plain = replace(config_of(tmp_path / "plain", **SEVERAL), games=34, iterations=3)  # two pieces
     train(plain)
     parts = replace(plain, workers=2, out=tmp_path / "parts")
     train(replace(parts, iterations=2), lambda progress: kill_a_worker() if progress.iteration == 1 else None)
@@ -141,7 +141,7 @@ def test_rllibs_own_loop_ends_with_the_weights_of_train(tmp_path, small_ray):
         np.testing.assert_allclose(weight.numpy(), ours[name], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("only", [{"curriculum": "1"}, {"imitate": "hold"}])
+@pytest.mark.parametrize("only", [{"league_share": 0.5}, {"imitate": "hold"}])
 def test_what_rllibs_own_loop_cannot_do_is_refused(tmp_path, only):
     with pytest.raises(training.TrainingError, match=next(iter(only))):
         training.make_config(config_of(tmp_path, **only))

@@ -47,7 +47,7 @@ def talk(said: Said, rng: np.random.Generator, powers: int) -> None:
 def test_a_transcript_has_the_history_of_each_game(map_name, rules):
     env, rng = welfare_env.vector_env(3, map_name, rules), np.random.default_rng(0)
     env.reset(seed=5)
-    played, said = TextHistory(env.board, rules), Said(env.board, rules, 3)
+    played, said = TextHistory(env.board, rules, 3), Said(env.board, rules, 3)
     games = [Game(map_name, rules=rules) for _ in range(3)]
     live, retreats = np.ones(3, bool), 0
     while live.any():
@@ -65,10 +65,10 @@ def test_a_transcript_has_the_history_of_each_game(map_name, rules):
             assert mine.beginning.units == theirs.beginning.units
             retreats += position.state.phase_type == "R"
         choices = env.sample()
-        played.add(env.legal, choices, said)
+        played.add(env.legal, choices, said, live)
         _, done = env.step(choices)
         for number in np.flatnonzero(live).tolist():
-            game, record = games[number], played.record(number, len(games[number].history))
+            game, record = games[number], played.history(number)[-1]
             for message in record.messages:
                 game.send(message.sender, message.recipient, message.text, message.round)
             for power in game.powers:
@@ -88,14 +88,10 @@ def test_new_games_have_a_history_of_their_own():
     rules = Rules(press=None, years=2)
     env = welfare_env.vector_env(1, "clique:3", rules)
     env.reset()
-    played, said = TextHistory(env.board, rules), Said(env.board, rules, 1)
+    played, said = TextHistory(env.board, rules, 1), Said(env.board, rules, 1)
     played.begin_phase(env.rows.copy())
-    played.add(env.legal, env.sample(), said)
-    assert len(played.history(0)) == 1
-    assert played.history(0)[-1] is played.record(0, 0)
-    assert list(played.history(0)[0:1]) == [played.record(0, 0)]
-    with pytest.raises(IndexError):
-        played.history(0)[1]
+    played.add(env.legal, env.sample(), said, np.ones(1, bool))
+    assert [record.phase for record in played.history(0)] == [played.position(0).phase]
     played.clear()
     assert len(played.history(0)) == 0
 
@@ -174,21 +170,19 @@ def test_what_is_imitated_is_worth_the_points_to_come():
     assert opening.sum() == 2 * 3
 
 
-def test_a_curriculum_tells_the_history_of_each_game(monkeypatch):
+def test_each_game_has_the_history_of_its_own(monkeypatch):
     seen, orders = [], PunisherPolicy.orders
 
     def watched(self, view):
-        seen.append((view.rules.years, view.phase, len(view.history)))
+        seen.append((view.phase, len(view.history)))
         return orders(self, view)
 
     monkeypatch.setattr(PunisherPolicy, "orders", watched)
     lineup = Lineup(((0,),), ("punisher:t=2,remembers=yes",), (1.0,))
     play = Play("clique:3", Rules(press=None, years=3), lineup, Size(8, 1))
     runner = BatchedEnvRunner(config=make_config(replace(play, num_games=3), TrainConfig()), worker_index=0)
-    for years in (1, 3):
-        runner.set_state({"years": years})
+    for _ in range(2):
         runner.sample()
-    assert {number for _, phase, number in seen if phase == "S1901M"} == {0}
-    assert {number for _, phase, number in seen if phase == "F1901M"} == {1}
-    assert {years for years, phase, _ in seen if phase == "S1901M"} == {1, 3}
+    assert {number for phase, number in seen if phase == "S1901M"} == {0}
+    assert {number for phase, number in seen if phase == "F1901M"} == {1}
     assert not runner.games.transcript.history(0)  # what is over takes no memory

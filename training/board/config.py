@@ -47,8 +47,6 @@ class TrainConfig(Config):
         minibatch: decisions per optimizer step. A minibatch may span two epochs, so there are about
             epochs * decisions / minibatch steps, and at least one; give a smaller number with few games.
         gamma: discount per phase. `lambda_`: of generalized advantage estimation.
-        curriculum: lengths of games in years, separated by commas: the horizon is divided equally among them and
-            `years`.
         league_share: fraction of games against past selves. league_every: iterations after which the current network
             joins the league. league_size: maximum size; beyond it, every other past self is dropped.
         imitate: a scripted policy to imitate before the first iteration. imitate_games: games for this imitation.
@@ -94,12 +92,6 @@ class TrainConfig(Config):
     ] = 512
     gamma: Annotated[float, Range(0, 1)] = 1.0
     lambda_: Annotated[float, Range(0, 1)] = 0.95
-    curriculum: Annotated[
-        str,
-        typer.Option(
-            metavar="N,...", help="Shorter games first. 2,5: one third each on 2-year, 5-year and full games."
-        ),
-    ] = ""
     league_share: Annotated[float, typer.Option(help="Fraction of games against earlier checkpoints."), Range(0, 1)] = (
         0.0
     )
@@ -144,7 +136,7 @@ class TrainConfig(Config):
         Reward.parse(self.reward)
         if self.rewards:
             check_opponents(self.rewards, self.against, self.league_share)
-        read_years(self.curriculum, self.rules.years)
+        _ = self.rules  # checks variant and length
         if not self.against:
             raise TrainingError("against=(): give policies for the other seats, or 'learner' for self-play")
         if self.workers > self.games:
@@ -154,7 +146,7 @@ class TrainConfig(Config):
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules of the games, at their full length."""
+        """The rules of the games."""
         press = {"press": None} if self.press == "none" else {"press": "tokens", "message_rounds": self.message_rounds}
         return Rules(variant=self.variant, years=self.years, **press)
 
@@ -167,11 +159,6 @@ class TrainConfig(Config):
     def sees_points(self) -> bool:
         """Whether the network sees welfare points."""
         return self.sees == "all"
-
-    @cached_property
-    def stages(self) -> tuple[int, ...]:
-        """The curriculum: lengths of games in years, ending with the full length."""
-        return (*read_years(self.curriculum, self.years), self.years)
 
     @cached_property
     def lineup(self) -> Lineup:
@@ -226,15 +213,3 @@ class TrainConfig(Config):
         parts = [task, *(file_name(text) for text in self.against if self.against != (LEARNER,))]
         parts += map(file_name, self.also)
         return Path("runs", folder_name(parts + ([] if self.map_name == "standard" else [file_name(self.map_name)])))
-
-
-def read_years(text: str, longest: int) -> tuple[int, ...]:
-    """The lengths of games in a curriculum.
-
-    Raises:
-        TrainingError: not whole numbers from 1, or longer than the full games.
-    """
-    parts = [part.strip() for part in text.split(",")] if text else []
-    if not all(part.isdecimal() and len(part) <= 4 and 1 <= int(part) <= longest for part in parts):
-        raise TrainingError(f"curriculum {text!r:.80}: give whole numbers from 1 to {longest}, separated by commas")
-    return tuple(map(int, parts))

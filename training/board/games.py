@@ -7,8 +7,6 @@ With tokens, all living powers choose words in every message round before they c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
@@ -24,15 +22,15 @@ from welfare_env.game.history import PhaseRecord, play_phase
 from welfare_env.game.position import Position
 from welfare_env.rules import Rules
 
-Answer = Callable[[int, np.ndarray, np.ndarray, Inputs, np.ndarray], np.ndarray]
-"""(player number, games [k], powers [k], inputs, random numbers [R]) -> answers int64 [R]."""
+Answer = Callable[[int, np.ndarray, Inputs, np.ndarray], np.ndarray]
+"""(player number, games [k], inputs of k decisions, random numbers [R]) -> answers int64 [R]."""
 
 
 class GameBatch:
     """Games that begin together and play phase by phase in lockstep.
 
     Args:
-        reader: the encoder for the longest games, so that inputs are encoded the same way for all lengths.
+        reader: the encoder of inputs.
 
     Attributes:
         env: a `welfare_env.envs.vector.VectorEnv`. live: bool [games], the games that are not over.
@@ -46,7 +44,7 @@ class GameBatch:
         check_press(rules)
         self.env = welfare_env.vector_env(num_games, map_name, rules)
         self.said = Said(self.env.board, rules, num_games)
-        self.transcript, self.keeps_transcript = TextHistory(self.env.board, rules), True
+        self.transcript, self.keeps_transcript = TextHistory(self.env.board, rules, num_games), True
         self._reader = reader
 
     def phases(
@@ -71,7 +69,7 @@ class GameBatch:
             self._talk(seats, answer, draw)
             choices = self._choices(seats, answer, draw)
             if self.keeps_transcript:
-                self.transcript.add(self.env.legal, choices, self.said)
+                self.transcript.add(self.env.legal, choices, self.said, self.live)
             _, done = self.env.step(choices)
             yield before, np.where(done[:, None], self.env.final, self.env.rows), done & self.live
             self.live &= ~done
@@ -89,7 +87,7 @@ class GameBatch:
                 games, powers = np.nonzero(is_speaking & (seats == number))
                 heard = self.said.heard(games, powers)
                 inputs = self._reader.words(self.env.rows, games, powers, heard, message_round)
-                words = answer(number, games, powers, inputs, draw(inputs.num_rows))
+                words = answer(number, games, inputs, draw(inputs.num_rows))
                 spoken.append((games, powers, words.reshape(len(games), -1)))
             for games, powers, words in spoken:
                 self.said.say(message_round, games, powers, words)
@@ -104,7 +102,7 @@ class GameBatch:
             games, powers = decisions(legal.games[rows], legal.powers[rows])
             heard = self.said.heard(games, powers) if self._reader.message_rounds else None
             inputs = self._reader.select(states, legal, games, powers, heard)
-            answers = answer(number, games, powers, inputs, chances[rows])
+            answers = answer(number, games, inputs, chances[rows])
             choices[rows] = as_choices(answers, states[legal.games[rows]])
         return choices
 
@@ -132,21 +130,8 @@ def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.nda
     return pairs // 1000, pairs % 1000
 
 
-@dataclass(frozen=True)
-class _Phase:
-    """A phase of all games: their states [games, size], the orders given, as columns [orders], and the words."""
-
-    states: np.ndarray
-    games: np.ndarray
-    powers: np.ndarray
-    numbers: np.ndarray
-    said: Said
-
-
 class TextHistory:
-    """The history of games that play in lockstep.
-
-    It is stored as arrays, and turned into strings when read.
+    """Games that play in lockstep, as players who read strings see them: positions, and the phases played.
 
     Attributes:
         states: int32 [games, size], the current positions; set by `begin_phase`.
@@ -154,25 +139,31 @@ class TextHistory:
 
     states: np.ndarray
 
-    def __init__(self, board: Board, rules: Rules) -> None:
-        self._engine, self._layout = FastEngine(board, rules), layout_of(board)
-        self._phases: list[_Phase] = []
-        self._records: dict[int, list[PhaseRecord]] = {}
-        self._positions: dict[int, Position] = {}
+    def __init__(self, board: Board, rules: Rules, games: int) -> None:
+        self._engine, self._layout, self._games = FastEngine(board, rules), layout_of(board), games
+        self.clear()
 
     def clear(self) -> None:
         """Forget the history, because new games begin."""
-        self._phases, self._records, self._positions = [], {}, {}
+        self._records: list[list[PhaseRecord]] = [[] for _ in range(self._games)]
+        self._positions: dict[int, Position] = {}
 
     def begin_phase(self, states: np.ndarray) -> None:
         """Begin a phase in states int32 [games, size]. The array is stored, not copied."""
         self.states, self._positions = states, {}
 
-    def add(self, legal: LegalLists, choices: np.ndarray, said: Said) -> None:
-        """Add a phase of all games: these choices of `vector_env`, and the words said in it."""
+    def add(self, legal: LegalLists, choices: np.ndarray, said: Said, live: np.ndarray) -> None:
+        """Add a phase of the games bool [games]: these choices of `vector_env`, and the words said in it."""
         rows = np.flatnonzero(choices >= 0)
+        games, powers = legal.games[rows], legal.powers[rows]
         numbers = legal.orders[legal.starts[rows] + choices[rows]]
-        self._phases.append(_Phase(self.states, legal.games[rows], legal.powers[rows], numbers, said.copy()))
+        for game in np.flatnonzero(live).tolist():
+            position, own = self.position(game), games == game
+            orders = {
+                name: numbers[own & (powers == power)].tolist() for power, name in enumerate(position.board.powers)
+            }
+            messages = tuple(said.messages(game, position.phase))
+            self._records[game].append(play_phase(position, orders, messages=messages))
 
     def position(self, game: int) -> Position:
         """The current position of a game."""
@@ -182,37 +173,4 @@ class TextHistory:
 
     def history(self, game: int) -> Sequence[PhaseRecord]:
         """The phases that a game has played."""
-        return _History(self, game, len(self._phases))
-
-    def record(self, game: int, number: int) -> PhaseRecord:
-        """Phase `number`, from 0, that a game has played."""
-        known = self._records.setdefault(game, [])
-        while len(known) <= number:
-            known.append(self._read(self._phases[len(known)], game))
-        return known[number]
-
-    def _read(self, phase: _Phase, game: int) -> PhaseRecord:
-        position = Position(self._engine, State(self._layout, phase.states[game].copy()))
-        rows = np.flatnonzero(phase.games == game)
-        powers, numbers = phase.powers[rows], phase.numbers[rows]
-        orders = {name: numbers[powers == power].tolist() for power, name in enumerate(position.board.powers)}
-        return play_phase(position, orders, messages=tuple(phase.said.messages(game, position.phase)))
-
-
-class _History(Sequence[PhaseRecord]):
-    """The records of a game, each made when it is read."""
-
-    def __init__(self, transcript: TextHistory, game: int, length: int) -> None:
-        self._transcript, self._game, self._length = transcript, game, length
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, at: int) -> PhaseRecord: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[PhaseRecord]: ...
-    def __getitem__(self, at: int | slice) -> PhaseRecord | Sequence[PhaseRecord]:
-        if isinstance(at, slice):
-            return [self._transcript.record(self._game, number) for number in range(*at.indices(self._length))]
-        return self._transcript.record(self._game, range(self._length)[at])
+        return self._records[game]

@@ -45,10 +45,6 @@ class Lesson:
     def __len__(self) -> int:
         return len(self.returns)
 
-    def only(self, kept: np.ndarray) -> Lesson:
-        """The decisions bool [n]."""
-        return Lesson(self.observations[kept], self.actions[kept], self.returns[kept], self.positions[kept])
-
 
 def watch(
     play: Play, spec: str, games: int, on_progress: Callable[[int, int], None] = lambda done, total: None
@@ -76,15 +72,12 @@ def watch(
         done += count
         on_progress(done, games)
     outputs = [episode.extra_model_outputs for episode in episodes]
-    lesson = Lesson(
-        np.concatenate([episode.observations.data[:-1] for episode in episodes]),
-        np.concatenate([episode.actions.data for episode in episodes]),
-        *(np.concatenate([each[name].data for each in outputs]) for name in (VALUE_TARGETS, POSITION)),
-    )
-    if not runner.reader.message_rounds:
-        return lesson
-    is_order = lesson.observations[:, -2] == 0
-    return lesson if lesson.actions[~is_order].any() else lesson.only(is_order)
+    observations = np.concatenate([episode.observations.data[:-1] for episode in episodes])
+    actions = np.concatenate([episode.actions.data for episode in episodes])
+    columns = [np.concatenate([each[name].data for each in outputs]) for name in (VALUE_TARGETS, POSITION)]
+    is_word = observations[:, -2] > 0 if runner.reader.message_rounds else np.zeros(len(actions), np.bool_)
+    kept = ~is_word | actions[is_word].any()
+    return Lesson(observations[kept], actions[kept], *(column[kept] for column in columns))
 
 
 def imitate(

@@ -19,8 +19,8 @@ from agents.modal.players import RoundWriter
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
 from agents.rl.player import LearnedPolicy
-from agents.rl.token_press import Said, as_words
-from training.board.games import TextHistory
+from agents.rl.token_press import as_words
+from training.board.games import GameBatch
 from training.errors import TrainingError
 from welfare_env.board.orders import DISBAND, WAIVE
 from welfare_env.envs.actions import split_action
@@ -33,21 +33,11 @@ class Opponent(Protocol):
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         """Begin new games, in which the player has the seats `powers` [k] of `games` [k]."""
 
-    def answer(
-        self,
-        played: TextHistory,
-        games: np.ndarray,
-        powers: np.ndarray,
-        inputs: Inputs,
-        chances: np.ndarray,
-        said: Said,
-    ) -> np.ndarray:
-        """Answers int64 [R] to the decisions of `powers` in `games`: all about words, or all about orders.
+    def answer(self, batch: GameBatch, games: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
+        """Answers int64 [R] to decisions in `games` [k] of a batch: all about words, or all about orders.
 
         Args:
-            played: the games so far.
             chances: float64 [R], see `BoardNetwork.answer`.
-            said: the words of this phase.
         """
 
 
@@ -64,15 +54,7 @@ class FrozenNetwork:
         """Replace the weights."""
         self.network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
 
-    def answer(
-        self,
-        played: TextHistory,
-        games: np.ndarray,
-        powers: np.ndarray,
-        inputs: Inputs,
-        chances: np.ndarray,
-        said: Said,
-    ) -> np.ndarray:
+    def answer(self, batch: GameBatch, games: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
         drawn = np.full_like(chances, -1) if self.greedy else chances
         return self.network.answer(inputs, drawn)[0]
 
@@ -104,39 +86,25 @@ class Scripted:
                 policy.meet(partial(self._who, game))
             policy.reset(self._reader.board.powers[power], seed)
 
-    def answer(
-        self,
-        played: TextHistory,
-        games: np.ndarray,
-        powers: np.ndarray,
-        inputs: Inputs,
-        chances: np.ndarray,
-        said: Said,
-    ) -> np.ndarray:
-        answers = np.zeros(inputs.num_rows, np.int64)
-        for number, (game, power) in enumerate(zip(games.tolist(), powers.tolist(), strict=True)):
+    def answer(self, batch: GameBatch, games: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
+        answers, powers = np.zeros(inputs.num_rows, np.int64), len(self._reader.board.powers)
+        for number, (game, power) in enumerate(zip(games.tolist(), inputs.powers.tolist(), strict=True)):
             if inputs.rounds is not None:
-                rows = slice(number * len(self._reader.board.powers), (number + 1) * len(self._reader.board.powers))
-                answers[rows] = self._words(self._view(played, game, power, said, int(inputs.rounds[number])), game)
+                view = self._view(batch, game, power, int(inputs.rounds[number]))
+                answers[number * powers : (number + 1) * powers] = self._words(view, game)
                 continue
-            ordered = self._orders(self._view(played, game, power, said), game)
+            ordered = self._orders(self._view(batch, game, power), game)
             for row in range(inputs.first_rows[number], inputs.first_rows[number + 1]):
                 legal = inputs.orders[inputs.starts[row] : inputs.starts[row + 1]].tolist()
                 answers[row] = next((index for index, order in enumerate(legal) if order in ordered), self._none(legal))
         return answers
 
-    def _view(self, played: TextHistory, game: int, power: int, said: Said, message_round: int = 0) -> View:
+    def _view(self, batch: GameBatch, game: int, power: int, message_round: int = 0) -> View:
         """The view of a policy, asked for messages in a message round, else for orders."""
-        position = played.position(game)
-        messages = said.messages(game, position.phase) if self._reader.message_rounds else []
-        return View(
-            position,
-            self._reader.board.powers[power],
-            messages,
-            played.history(game),
-            asked=MESSAGES if message_round else ORDERS,
-            message_round=message_round,
-        )
+        position, history = batch.transcript.position(game), batch.transcript.history(game)
+        messages = batch.said.messages(game, position.phase) if self._reader.message_rounds else []
+        asked = MESSAGES if message_round else ORDERS
+        return View(position, self._reader.board.powers[power], messages, history, asked, message_round)
 
     def _none(self, legal: list[int]) -> int:
         """The index of the order that units without one get: hold, disband (when dislodged), or WAIVE (Winter)."""

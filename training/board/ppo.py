@@ -51,11 +51,12 @@ WarmStart = Callable[[str, str, int, int], None]  # stage, unit, units done, all
 
 
 @quiet()
+@one_thread()
 def train(
     config: TrainConfig,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_warm_start: WarmStart = lambda stage, unit, done, total: None,
-    origin: Mapping[str, Any] | None = None,
+    origin: Mapping[str, Any] = {},
 ) -> Path:
     """Train, resume an interrupted training, or extend a finished one.
 
@@ -73,16 +74,6 @@ def train(
         TrainingError: the folder holds another training, or the weights are no longer finite.
         CheckpointError: `start` or an opponent cannot be read, or does not fit.
     """
-    with one_thread():
-        return _train(config, on_progress, on_warm_start, origin or {})
-
-
-def _train(
-    config: TrainConfig,
-    on_progress: Callable[[Progress], None],
-    on_warm_start: WarmStart,
-    origin: Mapping[str, Any],
-) -> Path:
     games, folder = play_of(config), config.folder
     configure = partial(make_config, config=config)
     learner: Any = configure(games).build_learner(spaces=spaces_of(games))
@@ -103,7 +94,7 @@ def _train(
     ):
         for iteration in range(standing.iteration, config.iterations):
             began = time.perf_counter()
-            episodes, played = sample(state_of(learner, iteration, standing.league, years_at(config, iteration)))
+            episodes, played = sample(state_of(learner, iteration, standing.league))
             sampled = time.perf_counter()
             figures = _improve(learner, config, iteration, episodes)
             timing = {"time/sample": sampled - began, "time/learn": time.perf_counter() - sampled}
@@ -159,11 +150,6 @@ def _next(
         best = Best(value, iteration, now) if best is None or value > best.value else best
         report = {"held-out/return": value, "held-out/best": best.value, "time/held-out": time.perf_counter() - began}
     return Standing(iteration, league, best), report
-
-
-def years_at(config: TrainConfig, iteration: int) -> int:
-    """The length of an iteration's games."""
-    return config.stages[min(iteration * len(config.stages) // config.horizon, len(config.stages) - 1)]
 
 
 def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:

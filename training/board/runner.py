@@ -10,7 +10,7 @@ the piece and the sample: so it does not matter which process plays it, or if it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -135,7 +135,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.league: list[dict[str, np.ndarray]] = []
         self.teacher: Opponent | None = None
         self._weights_seq_no = 0
-        # Made for the longest games, even if a curriculum plays shorter ones: the learner uses the same reader.
         self.board, self.rules = load_board(self.play.map_name), self.play.rules
         self.reader = InputEncoder(self.board, self.rules)
         self._spaces = spaces(self.reader)
@@ -244,28 +243,21 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return paid
 
     def _decide(
-        self,
-        at: int,
-        games: np.ndarray,
-        powers: np.ndarray,
-        inputs: Inputs,
-        drawn: np.ndarray,
-        tapes: Mapping[int, Tape],
-        greedy: bool,
+        self, at: int, games: np.ndarray, inputs: Inputs, drawn: np.ndarray, tapes: Mapping[int, Tape], greedy: bool
     ) -> np.ndarray:
         """The answers int64 [R] of the player with number `at`; a learner's answers are recorded."""
         player = self.teacher if at == -1 else self._opponents.get(at)
         if player is not None:
-            answers = player.answer(self.games.transcript, games, powers, inputs, drawn, self.games.said)
+            answers = player.answer(self.games, games, inputs, drawn)
             logps, values = np.zeros(len(answers), np.float32), np.zeros(len(games), np.float32)
         else:
             network = self.networks[self._learners[at]]
             answers, logps, values = network.answer(inputs, np.full_like(drawn, -1) if greedy else drawn)
         if at in tapes:
             actions, padded_logps = padded(inputs, answers, logps, self.reader.slots)
-            packed = self.reader.pack(self.env.rows[games], powers, inputs.heard, inputs.rounds)
+            packed = self.reader.pack(self.env.rows[games], inputs.powers, inputs.heard, inputs.rounds)
             columns = {Columns.ACTION_LOGP: padded_logps, Columns.VF_PREDS: values}
-            tapes[at].decide(games, powers, {"observations": packed, "actions": actions, **columns})
+            tapes[at].decide(games, inputs.powers, {"observations": packed, "actions": actions, **columns})
         return answers
 
     def _record(
@@ -357,7 +349,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return self.metrics.reduce()
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        state: dict[str, Any] = {"samples": self.samples, "league": self.league, "years": self.rules.years}
+        state: dict[str, Any] = {"samples": self.samples, "league": self.league}
         if self._check_component(COMPONENT_RL_MODULE, components, not_components):
             state[COMPONENT_RL_MODULE] = self.module.get_state()
             state[WEIGHTS_SEQ_NO] = self._weights_seq_no
@@ -366,9 +358,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     def set_state(self, state: Mapping[str, Any]) -> None:
         self.samples = state.get("samples", self.samples)
         self.league = state.get("league", self.league)
-        if (years := state.get("years", self.rules.years)) != self.rules.years:
-            self.rules = replace(self.rules, years=years)
-            self._make_games(self.env.num_games)
         if COMPONENT_RL_MODULE in state:
             self.module.set_state(state[COMPONENT_RL_MODULE])
             self._weights_seq_no = state.get(WEIGHTS_SEQ_NO, 0)

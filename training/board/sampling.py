@@ -77,10 +77,10 @@ def sampling(
         ray.shutdown()
 
 
-def state_of(learner: Learner, iteration: int, league: list[Weights], years: int) -> dict[str, Any]:
+def state_of(learner: Learner, iteration: int, league: list[Weights]) -> dict[str, Any]:
     """What the sample of an iteration depends on, besides the configuration."""
     state: dict[str, Any] = learner.get_state(components=COMPONENT_RL_MODULE)
-    return state | {"samples": iteration, "league": league, "years": years}
+    return state | {"samples": iteration, "league": league}
 
 
 class HeldOut:
@@ -92,13 +92,13 @@ class HeldOut:
 
     def __init__(self, play: Play, games: int, configure: Configure) -> None:
         (seed,) = np.random.SeedSequence([play.seed, HELD_OUT]).generate_state(1).tolist()
-        self._greedy, self._years = play.lineup.is_fixed, play.rules.years
+        self._greedy = play.lineup.is_fixed
         held_out = replace(play, lineup=_without_league(play.lineup), num_games=games, seed=seed)
         self._runner = Runner(config=configure(held_out), worker_index=0)
 
     def report(self, learner: Learner, league: list[Weights]) -> float:
         """The mean return of the learner's seats, unscaled."""
-        _, games = self._runner.play_all(state_of(learner, 0, league, self._years), explore=not self._greedy)
+        _, games = self._runner.play_all(state_of(learner, 0, league), explore=not self._greedy)
         return mean_return(games)
 
 
