@@ -115,56 +115,39 @@ __all__ = [
 ]
 
 _HOMES = {
-    "replies": "best_replies",
-    "basins": "dynamics.basins",
-    **dict.fromkeys(("fixation", "rare_mutations"), "dynamics.finite"),
-    "growth": "dynamics.growth",
-    "replicator": "dynamics.replicator",
-    "jacobian": "dynamics.stability",
-    **dict.fromkeys(("make", "parallel_env", "vector_env"), "envs.doors"),
-    "Round": "envs.rounds",
-    "Setting": "envs.setting",
-    **dict.fromkeys(("FormulaError", "GameError", "ModalError", "ProgramActionError"), "errors"),
-    **dict.fromkeys(("Equilibrium", "equilibria", "exploitability"), "games.equilibria"),
-    "ProgramGame": "games.game",
-    "PRESETS": "games.payoffs",
-    **dict.fromkeys(("Family", "ranges"), "games.ranges"),
-    "survival_range": "games.survival",
-    **dict.fromkeys(
-        (
-            "CooperateBot",
-            "DefectBot",
-            "FairBot",
-            "LIBRARY",
-            "MirrorBot",
-            "OneBot",
-            "POST",
-            "PrudentBot",
-            "RandomBot",
-            "SOURCES",
-            "SlipBot",
-        ),
-        "logic.library",
-    ),
-    **dict.fromkeys(("Agent", "parse"), "logic.notation"),
-    "play": "logic.provability",
-    "tournament": "logic.tournaments",
+    "best_replies": "replies",
+    "dynamics.basins": "basins",
+    "dynamics.finite": "fixation rare_mutations",
+    "dynamics.growth": "growth",
+    "dynamics.replicator": "replicator",
+    "dynamics.stability": "jacobian",
+    "envs.doors": "make parallel_env vector_env",
+    "envs.rounds": "Round",
+    "envs.setting": "Setting",
+    "errors": "FormulaError GameError ModalError ProgramActionError",
+    "games.equilibria": "Equilibrium equilibria exploitability",
+    "games.game": "ProgramGame",
+    "games.payoffs": "PRESETS",
+    "games.ranges": "Family ranges",
+    "games.survival": "survival_range",
+    "logic.library": "LIBRARY POST SOURCES "
+    "CooperateBot DefectBot FairBot MirrorBot OneBot PrudentBot RandomBot SlipBot",
+    "logic.notation": "Agent parse",
+    "logic.provability": "play",
+    "logic.tournaments": "tournament",
 }
-"""Names, imported on first use, since the commands need few of them -> where they are."""
-
-_MODULES = {
-    **{name: name for name in ("best_replies", "dynamics", "envs", "errors", "games", "logic")},
-    "library": "logic.library",
-}
-"""The same for modules."""
+"""Where names are that are imported on first use, since the commands need few of them."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_MODULES = {name: name for name in ("best_replies", "dynamics", "envs", "errors", "games", "logic")}
+_MODULES["library"] = "logic.library"
 
 
 def __getattr__(name: str) -> Any:
     """Import a name of `_HOMES` or `_MODULES`."""
     if name in _MODULES:
         found: Any = import_module(f"modal_env.{_MODULES[name]}")
-    elif name in _HOMES:
-        found = getattr(import_module(f"modal_env.{_HOMES[name]}"), name)
+    elif name in _HOME_OF:
+        found = getattr(import_module(f"modal_env.{_HOME_OF[name]}"), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     globals()[name] = found

@@ -9,29 +9,9 @@ from typing import Annotated
 import typer
 
 from modal_env.best_replies import replies as find_replies
+from modal_env.cli import tables
 from modal_env.cli.arguments import read_agents, read_different, read_numbers, read_shares, whole_or_text
-from modal_env.cli.options import (
-    AGENTS,
-    NAMES,
-    Agents,
-    Cost,
-    Epsilon,
-    Game,
-    all_errors_printed,
-    refuse,
-    show,
-)
-from modal_env.cli.tables import (
-    agents_table,
-    basins_table,
-    equilibria_table,
-    growth_table,
-    ranges_table,
-    replies_table,
-    stays_table,
-    steps_table,
-    trace_table,
-)
+from modal_env.cli.options import AGENTS, NAMES, Agents, Cost, Epsilon, Game, all_errors_printed, refuse, show
 from modal_env.console import watched
 from modal_env.dynamics.basins import basins
 from modal_env.dynamics.growth import growth
@@ -77,8 +57,8 @@ def play(
         done = {"C": "cooperates", "D": "defects", "?": "tosses a coin"}
         moves = " and ".join(f"{name} {done[move]}" for name, move in zip(outcome.names, outcome.moves, strict=True))
         shown = [a] if (a.name, a) == (b.name, b) else [a, b]
-        world_by_world = steps_table(steps_of(a, b, len(outcome.trace))) if trace else trace_table(outcome)
-        show(agents_table(shown), world_by_world, f"{moves}; nothing changes from world {outcome.settles} on")
+        world_by_world = tables.steps(steps_of(a, b, len(outcome.trace))) if trace else tables.trace(outcome)
+        show(tables.agents(shown), world_by_world, f"{moves}; nothing changes from world {outcome.settles} on")
 
 
 @app.command()
@@ -123,12 +103,12 @@ def equilibria(
                 found = find_ranges(library, cost, payoffs=game, symmetric_only=symmetric, report=report)
             where = ", ".join(map(str, found.breakpoints))
             changes = f"the equilibria change at eps = {where}" if where else "this holds at every eps"
-            show(ranges_table(found, played), changes)
+            show(tables.ranges(found, played), changes)
             return
         show(f"Payoffs, {played}", "")
         with watched("looking for equilibria") as report:
             equal = find_equilibria(library, epsilon, cost, payoffs=game, symmetric_only=symmetric, report=report)
-        show(equilibria_table(played, equal))
+        show(tables.equilibria(played, equal))
 
 
 class Dynamics(StrEnum):
@@ -191,18 +171,18 @@ def evolve(
         show_unknown(library)
         if model is Dynamics.basins:
             with watched("following random starts") as report:
-                show(basins_table(played, basins(played, starts, seed, report=report)))
+                show(tables.basins(played, basins(played, starts, seed, report=report)))
         elif model is Dynamics.growth:
             counts = {name: whole_or_text(number) for name, number in (read_numbers(start) or {}).items()}
             grown = growth(played, counts or [MEMBERS] * len(library), steps)
             ends = ", ".join(f"{name} {count}" for name, count in zip(grown.names, grown.counts, strict=True))
-            show(growth_table(played, grown), f"{grown.steps} added; at the end: {ends}")
+            show(tables.growth(played, grown), f"{grown.steps} added; at the end: {ends}")
         else:
             with watched("following the population") as report:
                 path = replicator(played, read_shares(played, start), time, report=report)
             last = zip(path.names, path.shares[-1], strict=True)
             shares = ", ".join(f"{name} {share:.4g}" for name, share in last)
-            show(stays_table(played, path), f"{path.limit}; at time {path.times[-1]:.4g}: {shares}")
+            show(tables.stays(played, path), f"{path.limit}; at time {path.times[-1]:.4g}: {shares}")
             if plot:
                 from modal_env.pictures import shares_over_time  # loads matplotlib
 
@@ -244,10 +224,10 @@ def replies(
         with watched("searching all that agents can do") as report:
             found = find_replies(others, calls, depth=depth, report=report)
         show_unknown(others)
-        show(replies_table(played, shares, found))
+        show(tables.replies(played, shares, found))
 
 
 def show_unknown(agents: list[Agent]) -> None:
     """Print the agents' formulas, unless all are in the library."""
     if any(LIBRARY.get(agent.name) != agent for agent in agents):
-        show(agents_table(agents))
+        show(tables.agents(agents))

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 SHOWN = 20  # rows shown at either end of a long table
 
 
-def agents_table(agents: Sequence[Agent]) -> Table:
+def agents(shown: Sequence[Agent]) -> Table:
     """One row per agent: its formula and its possible costs."""
-    rows = [(agent.name, agent.unicode, str(agent.depth), str(agent.size)) for agent in agents]
+    rows = [(agent.name, agent.unicode, str(agent.depth), str(agent.size)) for agent in shown]
     return table("Agents", ("agent", "formula", ">depth", ">size"), rows)
 
 
-def trace_table(outcome: Outcome) -> Table:
+def trace(outcome: Outcome) -> Table:
     """One row per world: who cooperates there."""
     rows = [
         (str(world), *("?" if value is None else "DC"[value] for value in values))
@@ -40,17 +40,17 @@ def trace_table(outcome: Outcome) -> Table:
     return table("World by world", (">world", *outcome.names), rows)
 
 
-def steps_table(steps: Sequence[Step]) -> Table:
+def steps(plays: Sequence[Step]) -> Table:
     """The fixed point: for every play its moves, and below them its boxes (T or F), world by world."""
     rows = []
-    for step in steps:
+    for step in plays:
         rows.append((f"{step.agent.name} against {step.opponent.name}", *("DC"[value] for value in step.moves)))
         rows += [(f"  {box.text(UNICODE)}", *("FT"[value] for value in values)) for box, values in step.boxes.items()]
-    worlds = map(str, range(len(steps[0].moves)))
+    worlds = map(str, range(len(plays[0].moves)))
     return table("World by world: a box is T where its content was true at all worlds before", ("", *worlds), rows)
 
 
-def equilibria_table(game: ProgramGame, found: Sequence[Equilibrium]) -> Table:
+def equilibria(game: ProgramGame, found: Sequence[Equilibrium]) -> Table:
     """One row per set of equilibria; several mixes in a cell stand for all their mixtures."""
     rows = []
     for one in found:
@@ -60,7 +60,7 @@ def equilibria_table(game: ProgramGame, found: Sequence[Equilibrium]) -> Table:
     return table(f"Equilibria, {game.terms}", (">component", "one player", "the other", "paid"), rows)
 
 
-def ranges_table(found: Ranges, game: ProgramGame) -> Table:
+def ranges(found: Ranges, game: ProgramGame) -> Table:
     """One row per family of equilibria; several mixes in a cell stand for all their mixtures."""
     rows = [(str(family.interval), *_profile(family.texts, family.paid)) for family in found.families]
     title = f"Equilibria at every epsilon, {game.terms.partition(', ')[2]}"
@@ -75,7 +75,7 @@ def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, 
     return rows, "the same", "; ".join(dict.fromkeys(paid))
 
 
-def stays_table(game: ProgramGame, trajectory: Trajectory) -> Table:
+def stays(game: ProgramGame, trajectory: Trajectory) -> Table:
     """One row per period in which one agent has more than half."""
     rows = [
         (stay.agent, f"{stay.start:.4f}", f"{stay.stop:.4f}", f"{stay.stop - stay.start:.4f}")
@@ -85,7 +85,7 @@ def stays_table(game: ProgramGame, trajectory: Trajectory) -> Table:
     return table(title, ("agent", ">from", ">to", ">length"), _ends(rows))
 
 
-def growth_table(game: ProgramGame, grown: Growth) -> Table:
+def growth(game: ProgramGame, grown: Growth) -> Table:
     """One row per run of equal best replies."""
     rows = [
         (run.agent, f"{run.steps}{', and so on for ever' if run.is_endless else ''}", str(sum(counts)))
@@ -101,7 +101,7 @@ def _ends(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [*rows] if len(rows) <= 2 * SHOWN else [*rows[:SHOWN], dots, *rows[-SHOWN:]]
 
 
-def basins_table(game: ProgramGame, found: Basins) -> Table:
+def basins(game: ProgramGame, found: Basins) -> Table:
     """One row per end: the share of random starts that ends there, with its 95% interval (Wilson)."""
     rows = [
         (str(row["end"]), str(row["starts"]), f"{row['share']:.4g}", f"{row['low']:.4g} to {row['high']:.4g}")
@@ -110,7 +110,7 @@ def basins_table(game: ProgramGame, found: Basins) -> Table:
     return table(f"Where random starts end, {game.terms}", ("end", ">starts", ">share", ">95% interval"), rows)
 
 
-def replies_table(game: ProgramGame, mix: Mix, found: Sequence[FoundReply]) -> Table:
+def replies(game: ProgramGame, mix: Mix, found: Sequence[FoundReply]) -> Table:
     """One row per reply, the best first: moves are the agent's, then the opponent's."""
     names = {agent: name for name, agent in LIBRARY.items()}
     rows = []

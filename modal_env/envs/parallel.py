@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from pettingzoo import ParallelEnv
 
 from modal_env.checks import brief
-from modal_env.envs.contest_env import ContestEnv
+from modal_env.envs.aec import ContestEnv
 from modal_env.envs.setting import RENDER_MODES
 from modal_env.errors import ProgramActionError
 
@@ -69,6 +69,3 @@ class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
 
     def _observations(self) -> dict[str, dict[str, Any]]:
         return {agent: self.contest.observe(player) for player, agent in enumerate(self.possible_agents)}
-
-    def _infos(self) -> dict[str, dict[str, Any]]:
-        return {agent: self.contest.info(player) for player, agent in enumerate(self.possible_agents)}

@@ -103,13 +103,13 @@ class PayoffTable(Mapping[str, Fraction]):
         )
 
 
-def symmetric(name: str, *paid: int) -> PayoffTable:
+def symmetric(name: str, *paid: Fraction | int) -> PayoffTable:
     """A symmetric game from the payoffs of CC, CD, DC and DD."""
     own = tuple(map(Fraction, paid))
     return PayoffTable(name, own, own)
 
 
-def bimatrix(name: str, *cells: tuple[int, int]) -> PayoffTable:
+def bimatrix(name: str, *cells: Sequence[Fraction | int]) -> PayoffTable:
     """A game from the pairs of payoffs at CC, CD, DC and DD, the row player's move and payoff first."""
     rows, columns = zip(*cells, strict=True)
     return PayoffTable(name, tuple(map(Fraction, rows)), tuple(Fraction(columns[i]) for i in (0, 2, 1, 3)))
@@ -160,25 +160,18 @@ def as_table(given: str | Mapping[str, object]) -> PayoffTable:
         return PRESETS[given]
     if not isinstance(given, Mapping) or set(given) != set(MOVES):
         raise GameError(f"payoffs={brief(given)}: give those of CC, CD, DC and DD, own move first")
-    return _pairs(given) if isinstance(given["CC"], Sequence) and not isinstance(given["CC"], str) else _single(given)
+    if isinstance(given["CC"], str) or not isinstance(given["CC"], Sequence):
+        return symmetric("", *(exact(given[moves], f"the payoff of {moves}") for moves in MOVES))
+    return bimatrix("", *(_pair(moves, given[moves]) for moves in MOVES))
 
 
-def _single(given: Mapping[str, object]) -> PayoffTable:
-    own = tuple(exact(given[moves], f"the payoff of {moves}") for moves in MOVES)
-    return PayoffTable("", own, own)
-
-
-def _pairs(given: Mapping[str, object]) -> PayoffTable:
-    """A bimatrix game.
+def _pair(moves: str, given: object) -> list[Fraction]:
+    """The payoffs of both players at these moves.
 
     Raises:
-        GameError: an entry is not a pair of numbers.
+        GameError: not two numbers.
     """
-    cells: list[list[Fraction]] = []
-    for moves in MOVES:
-        pair = items(given[moves], 3)
-        if pair is None or len(pair) != 2:
-            raise GameError(f"payoffs of {moves} are {brief(given[moves])}: give two, the row player's first")
-        cells.append([exact(value, f"a payoff of {moves}") for value in pair])
-    rows, columns = zip(*cells, strict=True)
-    return PayoffTable("", tuple(rows), tuple(columns[i] for i in (0, 2, 1, 3)))
+    pair = items(given, 3)
+    if pair is None or len(pair) != 2:
+        raise GameError(f"payoffs of {moves} are {brief(given)}: give two, the row player's first")
+    return [exact(value, f"a payoff of {moves}") for value in pair]

@@ -282,16 +282,9 @@ def _independent(rows: Sequence[Sequence[Fraction]], replies: tuple[int, ...]) -
     return tuple(replies[number - 1] for number in pivots[1:])
 
 
-class _Cell(NamedTuple):
-    """An open interval of epsilon without events, and the vertices there: the row player's, the column player's."""
-
-    interval: Interval
-    paths: Span
-
-
-def _cells(mine: _Moving, theirs: _Moving, report: Report) -> list[_Cell]:
-    """All intervals between events, ascending."""
-    found: list[_Cell] = []
+def _cells(mine: _Moving, theirs: _Moving, report: Report) -> list[tuple[Interval, Span]]:
+    """All open intervals of epsilon between events, ascending, each with the vertices of both players there."""
+    found: list[tuple[Interval, Span]] = []
     todo = [Interval(ZERO, None)]
     while todo:
         low, high = todo.pop()
@@ -304,11 +297,11 @@ def _cells(mine: _Moving, theirs: _Moving, report: Report) -> list[_Cell]:
             continue
         last = max((event for event in events if low < event < epsilon), default=low)
         first = min((event for event in events if event > epsilon and (high is None or event < high)), default=high)
-        found.append(_Cell(Interval(last, first), paths))
-        report(sum(_part(cell.interval.high) - _part(cell.interval.low) for cell in found))
+        found.append((Interval(last, first), paths))
+        report(sum(_part(interval.high) - _part(interval.low) for interval, _ in found))
         todo += [Interval(low, last)] if low < last else []
         todo += [Interval(first, high)] if first is not None and first != high else []
-    return sorted(found, key=lambda cell: cell.interval.low)
+    return sorted(found, key=lambda cell: cell[0].low)
 
 
 def _part(epsilon: Algebraic | None) -> float:
@@ -316,15 +309,17 @@ def _part(epsilon: Algebraic | None) -> float:
     return 1.0 if epsilon is None else float(epsilon) / (1 + float(epsilon))
 
 
-def _families(cells: Sequence[_Cell], spanning: Spanning) -> tuple[list[tuple[Span, Interval]], list[Algebraic]]:
+def _families(
+    cells: Sequence[tuple[Interval, Span]], spanning: Spanning
+) -> tuple[list[tuple[Span, Interval]], list[Algebraic]]:
     """Every set with its range, and the breakpoints. Sets at one epsilon are listed if not limits of sets nearby."""
     found: list[tuple[Span, Interval]] = []
     breakpoints: list[Algebraic] = []
-    below: dict[object, int] = {}  # the sets just below an event -> their numbers in `found`
+    below: dict[object, int] = {}  # the extreme mixes of the sets just below an event -> their numbers in `found`
     for number, (interval, paths) in enumerate(cells):
         event = interval.low
-        spans = {_key(span): span for span in _spans(paths, between(*interval), spanning)}
-        there = {_image(span, event): span for span in _spans(cells[max(number - 1, 0)].paths, event, spanning)}
+        spans = {tuple(map(frozenset, span)): span for span in _spans(paths, between(*interval), spanning)}
+        there = {_image(span, event): span for span in _spans(cells[max(number - 1, 0)][1], event, spanning)}
         limits = {_image(span, event) for span in spans.values()}
         is_quiet = there.keys() <= limits and len(there) == len(spans)
         if not is_quiet or (number and below.keys() != spans.keys()):
@@ -341,11 +336,6 @@ def _families(cells: Sequence[_Cell], spanning: Spanning) -> tuple[list[tuple[Sp
         below |= {key: len(found) + place for place, key in enumerate(new)}
         found += [(spans[key], interval) for key in new]
     return found, breakpoints
-
-
-def _key(span: Span) -> object:
-    """The same for sets with the same extreme mixes."""
-    return tuple(map(frozenset, span))
 
 
 def _image(span: Span, epsilon: Algebraic) -> object:

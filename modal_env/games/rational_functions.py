@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, total_ordering
-from itertools import count, repeat
+from itertools import count
 
 from sympy import Poly, Rational, rootof, sstr
 from sympy.polys.domains import QQ
@@ -49,7 +49,7 @@ def _sign(polynomial: PolyElement, x: Algebraic) -> int:
         if not polynomial % x.polynomial:
             return 0
         plain = _plain(polynomial)
-        x = next(low for low, high in x.narrower() if not plain.count_roots(_rational(low), _rational(high)))
+        x = next(low for low, high in narrower(x) if not plain.count_roots(_rational(low), _rational(high)))
     value = value_of(polynomial, x)
     return (value > 0) - (value < 0)
 
@@ -67,18 +67,14 @@ class Root:
     polynomial: PolyElement
     index: int
 
-    def narrower(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Fractions on either side of it, ever closer."""
-        return (_bounds(self, step) for step in count())
-
     def __lt__(self, other: Algebraic) -> bool:
         if self == other:
             return False
-        ends = zip(self.narrower(), _narrower(other), strict=False)
+        ends = zip(narrower(self), narrower(other), strict=True)
         return next(mine[1] <= theirs[0] for mine, theirs in ends if mine[1] <= theirs[0] or theirs[1] <= mine[0])
 
     def __float__(self) -> float:
-        return next(float(low) for low, high in self.narrower() if float(low) == float(high))
+        return next(float(low) for low, high in narrower(self) if float(low) == float(high))
 
     def __str__(self) -> str:
         return f"{rootof(_plain(self.polynomial), self.index, radicals=True)} = {float(self):.6g}"
@@ -87,13 +83,14 @@ class Root:
 Algebraic = Fraction | Root
 
 
-def _narrower(x: Algebraic) -> Iterator[tuple[Fraction, Fraction]]:
-    return x.narrower() if isinstance(x, Root) else repeat((x, x))
+def narrower(x: Algebraic) -> Iterator[tuple[Fraction, Fraction]]:
+    """Fractions on either side of a number, ever closer; a fraction itself."""
+    return (_bounds(x, step) if isinstance(x, Root) else (x, x) for step in count())
 
 
 @lru_cache(maxsize=100_000)
 def _bounds(root: Root, step: int) -> tuple[Fraction, Fraction]:
-    """The fractions of `Root.narrower`; every step narrows them to a thousandth."""
+    """The fractions of `narrower`; every step narrows them to a thousandth."""
     plain = _plain(root.polynomial)
     if step == 0:
         low, high = plain.intervals()[root.index][0]
@@ -131,8 +128,8 @@ def _roots(polynomial: PolyElement) -> frozenset[Algebraic]:
 def between(low: Algebraic, high: Algebraic | None) -> Fraction:
     """A simple fraction between two numbers, or above `low` if `high` is None."""
     if high is None:
-        return Fraction(next(_narrower(low))[1].__floor__() + 1)
-    ends = ((a[1], b[0]) for a, b in zip(_narrower(low), _narrower(high), strict=True))
+        return Fraction(next(narrower(low))[1].__floor__() + 1)
+    ends = ((a[1], b[0]) for a, b in zip(narrower(low), narrower(high), strict=True))
     floor, ceiling = next((floor, ceiling) for floor, ceiling in ends if floor < ceiling)
     parts = next(2**n for n in count() if (floor * 2**n).__floor__() + 1 < ceiling * 2**n)
     return Fraction((floor * parts).__floor__() + 1, parts)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
-from modal_env.logic.notation import Agent, Op
-from modal_env.logic.provability import join
+from modal_env.logic.notation import Agent
 from modal_env.logic.syntax import can_be_called, closure
+from modal_env.logic.tournaments import evaluate, split
 
 MAX_STATES = 4096
 MAX_CALLS = 7
@@ -60,71 +60,26 @@ def machine(agent: Agent, calls: Sequence[Agent] | None = None) -> Machine:
     letters = agent.called if calls is None else tuple(calls)
     if len(letters) > MAX_CALLS:
         raise GameError(f"{agent.name[:60]!r}: {len(letters)} calls, of at most {MAX_CALLS}")
-    return _explored(_BoxValues(agent, letters), letters)
-
-
-class _BoxValues:
-    """The values of an agent's boxes: a state is a tuple of these values, in program order."""
-
-    def __init__(self, agent: Agent, letters: tuple[Agent, ...]) -> None:
-        self.program = agent.program
-        self.kinds = tuple(code for code in self.program if code in (Op.BOX, Op.DIAMOND))
-        self.symbols = 2 << len(letters)
-        self.full = (1 << self.symbols) - 1
-        order = (0, *(1 + letters.index(call) for call in agent.called))
-        # A letter's values over all symbols, as bits: letter b is true in symbol s iff bit b of s is set.
-        self.letters = [sum((s >> b & 1) << s for s in range(self.symbols)) for b in order]
-        self.start = tuple(code == Op.BOX for code in self.kinds)
-
-    def output(self, state: tuple[bool, ...]) -> bool:
-        """The agent's move; it depends on the boxes alone."""
-        return bool(self._evaluate(state, 0)[0])
-
-    def following(self, state: tuple[bool, ...]) -> list[tuple[bool, ...]]:
-        """The state at the next world after each symbol."""
-        _, bodies = self._evaluate(state, self.full if self.output(state) else 0)
-        return [
-            tuple(
-                value and bool(body >> s & 1) if kind == Op.BOX else value or bool(body >> s & 1)
-                for kind, value, body in zip(self.kinds, state, bodies, strict=True)
-            )
-            for s in range(self.symbols)
-        ]
-
-    def _evaluate(self, state: tuple[bool, ...], own: int) -> tuple[int, list[int]]:
-        """The values of the formula and of each box's content, over all symbols as bits."""
-        stack: list[int] = []
-        bodies: list[int] = []
-        for code in self.program:
-            if code >= Op.CALL:
-                stack.append(self.letters[code - Op.CALL])
-            elif code in (Op.BOX, Op.DIAMOND):
-                bodies.append(stack.pop())
-                stack.append(self.full if state[len(bodies) - 1] else 0)
-            elif code == Op.NOT:
-                stack.append(stack.pop() ^ self.full)
-            elif code <= Op.ME:
-                stack.append((0, self.full, own)[code])
-            else:
-                right = stack.pop()
-                stack.append(join(code, stack.pop(), right, self.full))
-        return stack[0], bodies
-
-
-def _explored(boxes: _BoxValues, letters: tuple[Agent, ...]) -> Machine:
-    numbers = {boxes.start: 0}
-    states = [boxes.start]
+    above, bodies = split(agent)
+    symbols = range(2 << len(letters))
+    # A letter's values over all symbols, as bits: letter b is true in symbol s iff bit b of s is set.
+    values = [sum((s >> b & 1) << s for s in symbols) for b in (0, *(1 + letters.index(call) for call in agent.called))]
+    states = [(-1,) * len(bodies)]  # the values of the boxes; -1 is true
+    numbers = {states[0]: 0}
+    outputs: list[int] = []
     moves: list[list[int]] = []
     for state in states:  # grows
-        row = boxes.following(state)
+        own = evaluate(above, state, 0, ())
+        read = [evaluate(body, state, own, values) for body in bodies]
+        row = [tuple(box & -(body >> s & 1) for box, body in zip(state, read, strict=True)) for s in symbols]
         for new in row:
             if numbers.setdefault(new, len(states)) == len(states):
                 states.append(new)
+        outputs.append(own & 1)
         moves.append([numbers[new] for new in row])
         if len(states) > MAX_STATES:
             raise GameError(f"the agent has more than {MAX_STATES} states")
-    outputs = np.array([boxes.output(state) for state in states], np.uint8)
-    return Machine(letters, outputs, np.array(moves, np.int16))
+    return Machine(letters, np.array(outputs, np.uint8), np.array(moves, np.int16))
 
 
 def check_machines(name: str, agents: Sequence[Agent]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,20 +124,6 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines if len(names) <= MAX_SHOWN else [*lines, f"... and {len(names) - MAX_SHOWN} more agents"])
 
 
-class Parts(NamedTuple):
-    """An agent's formula, split at its boxes. Codes are those of `Agent.program`, and ~k stands for box k.
-
-    Attributes:
-        above: the part above all boxes.
-        bodies: the content of each box.
-        letters: the agents that X is called on: 0 (itself, if it is) and those it calls, in their sequence.
-    """
-
-    above: list[int]
-    bodies: list[list[int]]
-    letters: list[int]
-
-
 class _Coins:
     """All plays against RandomBot, by the plain evaluator.
 
@@ -162,15 +148,17 @@ class _Game:
     """The values, world after world. Integers have a bit for each opponent, and may be negative.
 
     Attributes:
+        above, bodies: each agent's formula, see `split`. letters: the agents that X is called on in it, itself first.
         values: each agent's moves at `world`. boxes: each agent's boxes at the next world.
         seen: the moves against each agent.
         moved: agents with a box that has changed.
     """
 
     def __init__(self, numbers: dict[Agent, int]) -> None:
-        self.parts = [_parts(agent, numbers) for agent in numbers]
+        self.above, self.bodies = zip(*map(split, numbers), strict=True)
+        self.letters = [[number, *(numbers[called] for called in agent.called)] for agent, number in numbers.items()]
         self.coins, self.world = _Coins([*numbers]), -1
-        self.boxes = [[-1] * len(parts.bodies) for parts in self.parts]
+        self.boxes = [[-1] * len(bodies) for bodies in self.bodies]
         self.values, self.seen = [0] * len(numbers), [0] * len(numbers)
         self.moved = set(range(len(numbers))) - {self.coins.number}
         self.others = (1 << len(numbers)) - 1  # as bits, all but RandomBot
@@ -181,21 +169,20 @@ class _Game:
         """Compute the values at the next world, and the resulting boxes."""
         self.world += 1
         for number in self.moved:
-            self.values[number] = _evaluate(self.parts[number].above, self.boxes[number], 0, ())
+            self.values[number] = evaluate(self.above[number], self.boxes[number], 0, ())
         seen, self.seen = self.seen, self._transposed()
         fresh = [new != old for new, old in zip(self.seen, seen, strict=True)]
         self.moved = {
             number
-            for number, parts in enumerate(self.parts)
-            if self.world == 0 or number in self.moved or any(fresh[letter] for letter in parts.letters)
+            for number, letters in enumerate(self.letters)
+            if self.world == 0 or number in self.moved or any(fresh[letter] for letter in letters)
             if self._new_boxes(number)
         }
 
     def _new_boxes(self, number: int) -> bool:
         """Update an agent's boxes; returns whether any became false."""
-        parts, boxes = self.parts[number], self.boxes[number]
-        calls = [self.seen[letter] for letter in parts.letters]
-        bodies = [_evaluate(body, boxes, self.values[number], calls) for body in parts.bodies]
+        boxes, calls = self.boxes[number], [self.seen[letter] for letter in self.letters[number]]
+        bodies = [evaluate(body, boxes, self.values[number], calls) for body in self.bodies[number]]
         change = 0
         for place, body in enumerate(bodies):
             change |= boxes[place] & ~body
@@ -210,7 +197,11 @@ class _Game:
         return _packed(square.T)
 
 
-def _parts(agent: Agent, numbers: dict[Agent, int]) -> Parts:
+def split(agent: Agent) -> tuple[list[int], list[list[int]]]:
+    """An agent's formula, split at its boxes: the part above all boxes, and the content of each.
+
+    Codes are those of `Agent.program`, and ~k stands for box k; <> is ~[]~.
+    """
     bodies: list[list[int]] = []
     stack: list[list[int]] = []
     for code in agent.program:
@@ -225,11 +216,11 @@ def _parts(agent: Agent, numbers: dict[Agent, int]) -> Parts:
         else:
             right = stack.pop()
             stack[-1] += [*right, code]
-    own = numbers[agent]
-    return Parts(stack[0], bodies, [own, *(numbers[called] for called in agent.called)])
+    return stack[0], bodies
 
 
-def _evaluate(program: Sequence[int], boxes: Sequence[int], own: int, calls: Sequence[int]) -> int:
+def evaluate(program: Sequence[int], boxes: Sequence[int], own: int, calls: Sequence[int]) -> int:
+    """The value of a part of a formula, given those of the boxes, of `me` and of X(.), each as bits."""
     stack: list[int] = []
     for code in program:
         if code < 0:
