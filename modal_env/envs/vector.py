@@ -14,7 +14,8 @@ same step. A token that the mask does not allow is an error, and nothing changes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class VectorEnv:
         self._contest = Contest(setting)
         self._compiled: dict[Tokens, Written] = {}
         self._paid: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
-        self._points: dict[tuple[str, int, int], float] = {}
+        self._turned = setting.payoffs.turned
         self.reset()
 
     def reset(self, seed: int | None = None) -> None:
@@ -115,7 +116,7 @@ class VectorEnv:
         ended = np.flatnonzero(done).tolist()
         self._ended = {game: (self._tokens(game, 0), self._tokens(game, 1)) for game in ended}
         rewards = np.zeros((self.num_games, 2))
-        rewards[done] = np.reshape([self._payoffs(*self._ended[game]) for game in ended], (-1, 2))
+        rewards[done] = np.reshape([_kept(self._paid, self._ended[game], self._payoffs) for game in ended], (-1, 2))
         self.written[done], self._length[done], self._places[done], self._boxed[done] = 0, 0, 1, 0
         return rewards, done
 
@@ -151,33 +152,26 @@ class VectorEnv:
     def _tokens(self, game: int, player: int) -> Tokens:
         return tuple(self.written[game, player, : self._length[game, player]].tolist())
 
-    def _payoffs(self, one: Tokens, other: Tokens) -> tuple[float, ...]:
+    def _payoffs(self, pair: tuple[Tokens, Tokens]) -> tuple[float, ...]:
         """The payoffs of two complete formulas."""
-        pay = self._played if self.setting.cost == "depth" else self._met
-        return _kept(self._paid, (one, other), pay)
-
-    def _met(self, pair: tuple[Tokens, Tokens]) -> tuple[float, ...]:
-        """The payoffs at any cost."""
-        one, other = map(self.vocabulary.agent, pair)
-        meeting = meet(one, other, self.setting.cost, self.setting.payoffs)
-        paid = zip(meeting.points, meeting.costs, strict=True)
+        paid = (self._played if self.setting.cost == "depth" else self._met)(pair)
         return tuple(float(points - self.setting.epsilon * cost) for points, cost in paid)
 
-    def _played(self, pair: tuple[Tokens, Tokens]) -> tuple[float, ...]:
-        """The payoffs where costs are depths."""
+    def _met(self, pair: tuple[Tokens, Tokens]) -> Iterator[tuple[Fraction, Fraction]]:
+        """The points and the cost of each formula, at any cost."""
+        one, other = map(self.vocabulary.agent, pair)
+        meeting = meet(one, other, self.setting.cost, self.setting.payoffs)
+        return zip(meeting.points, meeting.costs, strict=True)
+
+    def _played(self, pair: tuple[Tokens, Tokens]) -> Iterator[tuple[Fraction, int]]:
+        """The same where costs are depths."""
         one, other = (_kept(self._compiled, tokens, self.vocabulary.compiled) for tokens in pair)
         plays = Plays([(one, other), (other, one)])
         solution = solve(plays.equations)
         numbers = plays.number(one, other), plays.number(other, one)
         moves = "".join("DC"[solution.value(number, solution.settles)] for number in numbers)
-        seats = (moves, one.depth, 0), (moves[::-1], other.depth, 1)
-        return tuple(_kept(self._points, seat, self._point) for seat in seats)
-
-    def _point(self, seat: tuple[str, int, int]) -> float:
-        """A player's payoff, given its move and the other's, its depth and whether it sits in the second seat."""
-        moves, depth, second = seat
-        table = self.setting.payoffs.turned if second else self.setting.payoffs
-        return float(table[moves] - self.setting.epsilon * depth)
+        points = self.setting.payoffs[moves], self._turned[moves[::-1]]
+        return zip(points, (one.depth, other.depth), strict=True)
 
 
 def _kept(memory: dict[Any, Any], key: Any, make: Callable[[Any], Any]) -> Any:

@@ -8,7 +8,7 @@ therefore sets of equilibria, most of them single points.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from modal_env.checks import Number, brief
@@ -159,47 +159,39 @@ def equilibria_of(
     other = utilities if turned is None else turned
     no_costs = [[ZERO] * len(names)] * len(names)
     alike = classes((utilities, no_costs), (other, no_costs))
-    found = vertices(smaller(utilities, *alike), report, symmetric_only=symmetric_only)
-    columns = _Corners(found, alike[1], len(names))  # the column player's mixes
+    columns = vertices(smaller(utilities, *alike), report, symmetric_only=symmetric_only)  # the column player's mixes
     same = other is utilities or list(map(list, other)) == list(map(list, utilities))
-    rows = columns if same else _Corners(vertices(smaller(other, *alike[::-1]), report), alike[0], len(names))
-    sets = (cliques if symmetric_only else bicliques)(rows.labels, columns.labels)
-    sides = [(rows.placed(side), columns.placed(opposite)) for side, opposite in sets]
-    return spanned(names, (rows.ordered, columns.ordered), sorted(sides))
-
-
-class _Corners:
-    """The vertices of a player's mixes in the reduced game, and in the whole game.
-
-    Attributes:
-        labels: of the reduced game's vertices.
-        ordered: the whole game's vertices.
-    """
-
-    def __init__(self, found: Sequence[Vertex], alike: Sequence[Class], size: int) -> None:
-        self.labels = [vertex.labels for vertex in found]
-        self._whole = [[replace(one, mix=mix) for mix in spread(one.mix, alike, size, ZERO)] for one in found]
-        self.ordered = sorted((one for each in self._whole for one in each), key=lambda one: one.mix, reverse=True)
-        self._place = {vertex.mix: number for number, vertex in enumerate(self.ordered)}
-
-    def placed(self, side: Sequence[int]) -> tuple[int, ...]:
-        """The indices of all vertices of the whole game for some vertices of the reduced game."""
-        return tuple(sorted(self._place[vertex.mix] for number in side for vertex in self._whole[number]))
+    rows = columns if same else vertices(smaller(other, *alike[::-1]), report)
+    spanning = cliques if symmetric_only else bicliques
+    sets = spanning(*([vertex.labels for vertex in found] for found in (rows, columns)))
+    return spanned(names, (rows, columns), alike, sets)
 
 
 def spanned(
-    names: tuple[str, ...], found: tuple[Sequence[Vertex], Sequence[Vertex]], sets: Sequence[Sides]
+    names: tuple[str, ...],
+    found: tuple[Sequence[Vertex], Sequence[Vertex]],
+    alike: tuple[Sequence[Class], Sequence[Class]],
+    sets: Sequence[Sides],
 ) -> list[Equilibrium]:
-    """The sets of equilibria spanned by vertices of the row and the column player; `sets` has the vertices' indices."""
-    return [
-        Equilibrium(
-            names,
-            tuple(found[0][number].mix for number in rows),
-            tuple(found[1][number].mix for number in columns),
-            (_span(found[1][number].value for number in columns), _span(found[0][number].value for number in rows)),
-            component,
+    """The sets of equilibria spanned by vertices of the row and the column player in a reduced game, in the whole game.
+
+    Args:
+        alike: the agents of the reduced game, each a class of agents of the whole game.
+        sets: the vertices' indices.
+    """
+    whole: list[tuple[tuple[tuple[Mix, ...], tuple[Mix, ...]], list[tuple[Fraction, Fraction]]]] = []
+    for sides in sets:
+        corners = [[theirs[number] for number in side] for side, theirs in zip(sides, found, strict=True)]
+        rows, columns = (
+            tuple(sorted((mix for one in side for mix in spread(one.mix, own, len(names), ZERO)), reverse=True))
+            for side, own in zip(corners, alike, strict=True)
         )
-        for (rows, columns), component in zip(sets, connected(sets), strict=True)
+        whole.append(((rows, columns), [_span(one.value for one in side) for side in corners]))
+    whole.sort(key=lambda one: [[[-share for share in mix] for mix in side] for side in one[0]])
+    components = connected([mixes for mixes, _ in whole])
+    return [
+        Equilibrium(names, *mixes, (of_row, of_column), component)
+        for (mixes, (of_column, of_row)), component in zip(whole, components, strict=True)
     ]
 
 

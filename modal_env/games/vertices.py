@@ -196,7 +196,7 @@ def _grow(clique: int, candidates: int, excluded: int, graph: dict[int, int]) ->
         excluded |= 1 << i
 
 
-def connected(sets: Sequence[Sides]) -> list[int]:
+def connected(sets: Sequence[tuple[Sequence[object], Sequence[object]]]) -> list[int]:
     """For each set, the number of its connected component; two sets intersect if and only if they share a vertex."""
     component = list(range(len(sets)))
     for i, (rows, columns) in enumerate(sets):

@@ -15,7 +15,9 @@ def whole(utilities: list[list[F]], symmetric_only: bool) -> list[Equilibrium]:
     """The equilibria, of the game as it is."""
     found = vertices(utilities)
     labels = [vertex.labels for vertex in found]
-    return spanned(names_of(utilities), (found, found), (cliques if symmetric_only else bicliques)(labels, labels))
+    sets = (cliques if symmetric_only else bicliques)(labels, labels)
+    alone = [(number,) for number in range(len(utilities))]
+    return spanned(names_of(utilities), (found, found), (alone, alone), sets)
 
 
 def names_of(utilities: list[list[F]]) -> tuple[str, ...]:
