@@ -169,10 +169,10 @@ def test_pages_and_examples_import_from_faces_alone():
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("```python\nfrom agents.lm.models.budget import Budget\n```", {"agents.lm.models.budget"}),
+        ("```python\nfrom agents.lm.models.prices import Budget\n```", {"agents.lm.models.prices"}),
         ('```\npython -c "from modal_env.best_replies.search import *; import agents.specs"\n```', None),
         ("```python\n>>> from evaluation.exact import best_response\n>>> import agents, evaluation\n```", set()),
-        ("```text\nfrom agents.lm.models.budget\n```", set()),
+        ("```text\nfrom agents.lm.models.prices\n```", set()),
     ],
 )
 def test_an_import_from_below_is_seen(text, found, tmp_path):

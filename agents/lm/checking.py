@@ -15,9 +15,8 @@ from agents.lm.models.openai import GRAMMARS
 from agents.lm.models.protocol import Block, Reply, Request
 from agents.lm.models.remote import CUT
 from agents.lm.reading.fields import is_cut_off
-from agents.lm.reading.obeying import obeys
-from agents.lm.reading.order_schema import object_schema
 from agents.lm.reading.parsing import parse
+from agents.lm.reading.schemas import obeys, object_schema
 from welfare_env import Game
 
 if TYPE_CHECKING:

@@ -22,11 +22,10 @@ from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
-from agents.lm.errors import ConfigError, LMError, ModelError
-from agents.lm.models.budget import Budget
+from agents.lm.errors import ConfigError, ModelError
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.limits import Halt
-from agents.lm.models.prices import Counts, Price
+from agents.lm.models.prices import Budget, Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
 from agents.lm.models.scripted import ScriptedModel
 from welfare_env.checks import quoted
@@ -98,26 +97,17 @@ class AdaptedModel(Model):
         Raises:
             ConfigError: the result is neither a text nor a `Reply`, or a `Reply` with values of the wrong kind.
         """
-        since = self.halt.begin()
-        try:
-            return await self._asked(request)
-        except LMError as error:
-            goes_on = isinstance(error, ModelError) and not error.is_passing
-            if not goes_on and self.halt.stops == since:  # not the error of another call
-                self.halt.stop(error)
-            raise
-
-    async def _asked(self, request: Request) -> Reply:
         prompt = request.max_prompt_tokens
         dollars = None if self.price is None else self.price.most(prompt, request.max_tokens)
-        async with self.budget.hold(prompt + request.max_tokens, dollars) as hold:
-            try:
-                said = self.model.complete(request)
-                reply = self._reply(await said if inspect.isawaitable(said) else said, prompt)
-            except ModelError as error:
-                hold.usage = error.usage or hold.usage
-                raise
-            hold.usage = reply.usage
+        with self.halt.call():
+            async with self.budget.hold(prompt + request.max_tokens, dollars) as hold:
+                try:
+                    said = self.model.complete(request)
+                    reply = self._reply(await said if inspect.isawaitable(said) else said, prompt)
+                except ModelError as error:
+                    hold.usage = error.usage or hold.usage
+                    raise
+                hold.usage = reply.usage
         return reply
 
     def _reply(self, said: Any, prompt: int) -> Reply:

@@ -9,17 +9,13 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from agents.specs.grammar import unwrapped
+from agents.specs.spec import Folder, unwrapped
 from welfare_env.errors import did_you_mean
 
 Reader = Callable[[str], Any]
 
 _MODEL = r"\w+(?:/\S+)?"  # PROVIDER/MODEL, or the name of one of the user's own
 _NUMBER = "[-+.0-9a-zA-Z]{1,40}"
-
-
-class Folder(str):
-    """The folder of a checkpoint."""
 
 
 def _reader(right: str, convert: Reader = str, pattern: str = r"(?s:.+)", **words: Any) -> Reader:

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.policy import Policy
-from agents.specs.grammar import SpecFault, halves
-from agents.specs.spec import Spec
+from agents.specs.spec import Spec, SpecFault, halves
 from welfare_env.errors import did_you_mean
 
 IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"

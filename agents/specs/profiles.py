@@ -14,9 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from agents.specs.grammar import checked_text, depths, unwrapped
 from agents.specs.reading import PolicyLike, read
-from agents.specs.spec import Spec
+from agents.specs.spec import Spec, checked_text, depths, unwrapped
 from welfare_env.checks import quoted
 from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean
 

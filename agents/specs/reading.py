@@ -2,7 +2,7 @@
 
 Your own policy is "import:mymodule.MyPolicy", with options "import:mymodule.MyPolicy,k=3". Whole numbers have at most 9
 digits, other numbers at most 40 characters, and a mix at most 100 programs; for other limits see
-`agents.specs.grammar`.
+`agents.specs.spec`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,20 @@ from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
-from agents.specs.grammar import DEEPEST, SpecFault, checked_text, error_of, halves, is_wrapped, split, unwrapped
-from agents.specs.options import LM_OPTIONS, READERS, Folder, Reader, folder, model, policy
+from agents.specs.options import LM_OPTIONS, READERS, Reader, folder, model, policy
 from agents.specs.own import IMPORT_PATH, file_of, import_path, imported_spec, unnamed_spec
-from agents.specs.spec import Spec
+from agents.specs.spec import (
+    DEEPEST,
+    Folder,
+    Spec,
+    SpecFault,
+    checked_text,
+    error_of,
+    halves,
+    is_wrapped,
+    split,
+    unwrapped,
+)
 from welfare_env.errors import UnknownAgentError, did_you_mean
 from welfare_env.extras import install_extra
 
@@ -88,7 +98,9 @@ class Keyed:
 
     @cached_property
     def required(self) -> list[str]:
-        """The keys that must be given."""
+        """The keys that must be given; of the `options`, none."""
+        if self.options is not None:
+            return []
         needed = {each.name for each in self._parameters if each.default is each.empty}
         return [key for key in self.readers if key in needed]
 
@@ -161,13 +173,6 @@ def _written(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "never", True: "yes", False: "no"}[value]
     return str(value) if isinstance(value, str) else repr(value)
-
-
-def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
-    """A language model, "lm:openai/gpt-6-luna,temperature=0.7"; its module is imported only here."""
-    from agents.lm.player.policy import make_player
-
-    return make_player(name, models, **options)
 
 
 def _make_learned(path: str, greedy: bool | None = None) -> Policy:
@@ -283,7 +288,7 @@ AGENTS: dict[str, Keyed | Unkeyed] = {
     "posse": Keyed(PossePolicy),
     "punish": Keyed(PunishPolicy),
     "human": Keyed(HumanPolicy),
-    "lm": Keyed(_make_player, ("name", "PROVIDER/MODEL", model), LM_OPTIONS),
+    "lm": Keyed("agents.lm.player.policy:make_player", ("name", "PROVIDER/MODEL", model), LM_OPTIONS),
     "rl": Keyed(_make_learned, ("path", "PATH", folder)),
     "import": Unkeyed(":MODULE.CLASS,KEY=VALUE,...", lambda name, rest, *_: imported_spec(name, split(rest))),
     "program": Unkeyed(":PROGRAM", _program),
@@ -306,7 +311,7 @@ def read(policy: PolicyLike, names: Collection[str] = ()) -> Spec:
 
     Raises:
         UnknownAgentError: an unknown name; a missing, unknown, repeated or bad option; unbalanced parentheses; more
-            than the limits allow (see `agents.specs.grammar`); or not a policy. The message quotes the piece that is
+            than the limits allow (see `agents.specs.spec`); or not a policy. The message quotes the piece that is
             wrong and says what is possible there.
     """
     if isinstance(policy, Spec):

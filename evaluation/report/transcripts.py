@@ -18,8 +18,8 @@ from agents.lm.models.protocol import Reply
 from agents.lm.player.ledger import KeptQuestion, questions
 from agents.lm.reading.fields import is_cut_off, read_fields, texts_of
 from agents.lm.reading.issues import without_surrogates
-from agents.lm.reading.obeying import obeys
 from agents.lm.reading.objects import Object
+from agents.lm.reading.schemas import obeys
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import LMUsage, answering, share_of_schema, usage_by_seat
 from evaluation.play.stored_games import played, seats

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from agents.lm.reading.order_schema import NOTHING, order_schema
+from agents.lm.reading.schemas import NOTHING, order_schema
 from research.games import track
 from research.tables import show
 from welfare_env import Game, Rules

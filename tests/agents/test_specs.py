@@ -10,8 +10,8 @@ import pytest
 import agents
 from agents import DovePolicy, specs
 from agents.specs import AGENTS, Profile, ProfileError, as_given, listed, read, read_profile, usages
-from agents.specs.grammar import DEEPEST, LONGEST
 from agents.specs.profiles import written_terms
+from agents.specs.spec import DEEPEST, LONGEST
 from welfare_env import UnknownAgentError, UnknownPowerError
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")

@@ -7,8 +7,8 @@ import pytest
 import xgrammar
 from xgrammar.testing import _is_grammar_accept_string as xgrammar_accepts
 
-from agents.lm.reading.grammar import gbnf
 from agents.lm.reading.parsing import reply_schema
+from agents.lm.reading.schemas import gbnf
 from agents.lm.stub.replies import instance
 from welfare_env import Game, Rules, View
 

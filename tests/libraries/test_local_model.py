@@ -11,8 +11,7 @@ import pytest
 from agents.lm import OpenAIModel
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Block, Request
-from agents.lm.reading.obeying import obeys
-from agents.lm.reading.order_schema import object_schema
+from agents.lm.reading.schemas import obeys, object_schema
 
 pytestmark = pytest.mark.tools
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock, Thread, current_thread
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from agents.lm.errors import LMError, StoppedError
+from agents.lm.errors import LMError, ModelError, StoppedError
 
 _T = TypeVar("_T")
 
@@ -60,6 +61,18 @@ class Halt:
         since = _RUNS.get().get(self, self.stops)
         self.check(since)
         return since
+
+    @contextmanager
+    def call(self) -> Iterator[int]:
+        """A context for a call, with what `begin` returns: an error of it that ends the run stops all other calls."""
+        since = self.begin()
+        try:
+            yield since
+        except LMError as error:
+            goes_on = isinstance(error, ModelError) and not error.is_passing
+            if not goes_on and self.stops == since:  # not the error of another call
+                self.stop(error)
+            raise
 
     def check(self, since: int) -> None:
         """Raises the error of a stop after `since`: a new one for each call, with its own traceback."""

@@ -15,7 +15,7 @@ from agents.lm.models.faults import LIMIT, said_fault
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Finish, Reply, Request, text_of
 from agents.lm.models.remote import STREAMED, Answer, RemoteModel, count, given
-from agents.lm.reading.grammar import gbnf
+from agents.lm.reading.schemas import gbnf
 
 GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
     "vllm": lambda text: {"structured_outputs": {"grammar": text}},

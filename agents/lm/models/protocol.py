@@ -172,6 +172,9 @@ class Model(ABC):
     name: str
     settings: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     def complete(self, request: Request) -> Reply:
         """As `acomplete`, for code without an event loop."""
         return MODELS.run(self.acomplete(request))

@@ -23,10 +23,9 @@ from urllib.parse import urlsplit
 
 from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models import limits
-from agents.lm.models.budget import Budget
 from agents.lm.models.faults import LIMIT, LOST, MALFORMED, PAID_FOR, SCHEMA, Fault, clean, fault_of
 from agents.lm.models.limits import MODELS, Halt
-from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
+from agents.lm.models.prices import PRICES, Budget, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 from agents.lm.models.secrets import checked_extra, checked_url, checked_variable, redacted
 from welfare_env.extras import install_extra
@@ -195,14 +194,8 @@ class RemoteModel(Model):
 
     async def _call(self, request: Request) -> Reply:
         """A question. An error that ends the run stops all other calls."""
-        since = self.halt.begin()
-        try:
+        with self.halt.call() as since:
             return await self._tried(request, since)
-        except LMError as error:
-            goes_on = isinstance(error, ModelError) and not error.is_passing
-            if not goes_on and self.halt.stops == since:  # not the error of another call
-                self.halt.stop(error)
-            raise error from None
 
     async def _tried(self, request: Request, since: int) -> Reply:
         """The tries of a question."""

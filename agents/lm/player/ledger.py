@@ -17,7 +17,7 @@ from agents.asking import Question
 from agents.lm.errors import ModelError
 from agents.lm.models.cache import outcome_dict
 from agents.lm.models.protocol import NO_USAGE, Block, Model, Reply, Request, Usage
-from agents.lm.reading.obeying import obeys
+from agents.lm.reading.schemas import obeys
 
 if TYPE_CHECKING:
     from agents.asking import Asking

@@ -15,8 +15,8 @@ from agents.lm.player.ledger import Ledger
 from agents.lm.player.settings import Style
 from agents.lm.prompts.building import Prompt
 from agents.lm.reading.fields import is_cut_off, joined_texts, read_fields
-from agents.lm.reading.issues import ParseIssue, is_in_form
-from agents.lm.reading.order_schema import object_schema
+from agents.lm.reading.issues import ParseIssue, is_in_form, note
+from agents.lm.reading.schemas import object_schema
 from agents.modal.players import RoundWriter
 from modal_env import LIBRARY, Agent, DefectBot, ModalError, Setting
 from modal_env.envs.action_modes import ContestTurn, find
@@ -184,9 +184,9 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
             _actions(setting, found)
             program = found
         except ModalError as error:
-            issues.append(ParseIssue.of("program", written, str(error)))
+            note(issues, "program", written, str(error))
     elif fields.values:
-        issues.append(ParseIssue.of("program", text, "there is none"))
+        note(issues, "program", text, "there is none")
     return ProgramReply(joined_texts(fields.values.get("reasoning")), program, issues)
 
 

@@ -11,7 +11,7 @@ from agents.lm.models.protocol import MAX_CACHE_KEY, Block, Request
 from agents.lm.prompts.building import Prompt
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition, parts_text
 from agents.lm.prompts.wording import Contents, Flavour
-from agents.lm.reading.order_schema import MANY_ORDERS, MAX_ENUM_ORDERS
+from agents.lm.reading.schemas import MANY_ORDERS, MAX_ENUM_ORDERS
 from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:

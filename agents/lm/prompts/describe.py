@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agents.lm.prompts.parts import Addition
 from agents.lm.prompts.wording import Contents, Points
-from agents.lm.reading.order_schema import gift_sizes, has_names, neutral_orders
+from agents.lm.reading.schemas import gift_sizes, has_names, neutral_orders
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from welfare_env.board.board import Board
 from welfare_env.board.order_text import unit_of
@@ -138,44 +138,41 @@ def form_section(view: View, contents: Contents, seed: int | None = None) -> str
 
 def instructions_section(view: View, contents: Contents) -> str:
     """The player's options in this phase; for retreats and Winter all legal orders."""
-    sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
-    points = contents.points(view.rules)
-    lines = ["You have nothing to order in this phase: give no orders."]
-    if view.legal_orders or _can_give(view, points):
-        lines = [*sections[view.phase_type](view, points, contents.is_list)]
-    if Addition.LEGAL_ORDERS in contents.addition and view.phase_type == MOVEMENT and view.legal_orders:
-        lines += ["All legal orders:", *_legal(view)]
+    points = contents.points(view.rules) if view.points_to_give > 0 else None
+    if not (view.legal_orders or points):
+        lines = ["You have nothing to order in this phase: give no orders."]
+    elif view.phase_type == MOVEMENT:
+        lines = [*_movement(view, Addition.LEGAL_ORDERS in contents.addition)]
+    elif view.phase_type == RETREATS:
+        lines = [
+            "Each of your dislodged units retreats (R) or disbands (D). One without an order disbands, and so do two "
+            "that retreat to the same province. All legal orders:",
+            *_legal(view),
+        ]
+    else:
+        lines = [*_winter(view, points, contents.is_list)]
     return f"# What you can order in {view.phase}\n" + "".join(f"{line}\n" for line in lines)
 
 
-def _can_give(view: View, points: Points | None) -> bool:
-    """Whether the player has points to give away now, and the prompt mentions points."""
-    return points is not None and view.points_to_give > 0
-
-
-def _movement(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
+def _movement(view: View, lists_all: bool) -> Iterator[str]:
     kinds = ["H hold", "- move", "S support"]
     kinds += ["C convoy an army (fleets at sea), - ... VIA move by convoy (armies)"] if view.board.convoys else []
     yield f"Each of your units may have one order: {', '.join(kinds)}. A unit without an order holds."
     yield f"Your units: {', '.join(view.legal_orders)}."
-
-
-def _retreats(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
-    yield (
-        "Each of your dislodged units retreats (R) or disbands (D). One without an order disbands, and so do two that "
-        "retreat to the same province. All legal orders:"
-    )
-    yield from _legal(view)
+    if lists_all:
+        yield "All legal orders:"
+        yield from _legal(view)
 
 
 def _winter(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
+    """The options in Winter; `points` is None if there are none to give away."""
     yield from _winter_room(view)
     if view.legal_orders:
         if not is_list:
             yield _winter_keys(view)
         yield "All legal orders, of which at most one for each unit or place counts:"
         yield from _legal(view)
-    if _can_give(view, points) and points:
+    if points:
         yield _gifts(view, points, is_list)
 
 

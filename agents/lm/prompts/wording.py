@@ -331,13 +331,9 @@ def _examples(board: Board, rules: Rules, points: Points | None) -> str:
 
 def identity(rules: Rules, player: str, contents: Contents) -> str:
     """The player's name and aim: the last part of the fixed text, and the only one that differs among powers."""
-    aims = {
-        Flavour.WD: _own_aim,
-        Flavour.SD: _own_aim,
-        Flavour.EXPLOITER: _exploiter_aim,
-        Flavour.MEDIATOR: _mediator_aim,
-    }
-    return f"\n# You\nYou are {player}. {aims[contents.flavour](rules, contents.points(rules))}\n"
+    aims = {Flavour.EXPLOITER: _exploiter_aim, Flavour.MEDIATOR: _mediator_aim}
+    aim = aims.get(contents.flavour, _own_aim)(rules, contents.points(rules))
+    return f"\n# You\nYou are {player}. {aim}\n"
 
 
 def _own_aim(rules: Rules, points: Points | None) -> str:

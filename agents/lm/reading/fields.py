@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from agents.lm.reading.issues import ParseIssue, note, without_surrogates
 from agents.lm.reading.objects import (
@@ -58,13 +58,6 @@ class Fields:
     is_whole: bool = False
 
 
-class _Answer(NamedTuple):
-    """An object with keys of a reply, and the outermost object around it."""
-
-    value: Object
-    around: FoundObject
-
-
 def is_cut_off(finish: Finish) -> bool:
     """Whether a reply with this ending was cut off."""
     return finish in ("length", "refusal")
@@ -91,7 +84,7 @@ def read_fields(
     whole = _unwrapped(outside[:MAX_REPLY])
     for read in (whole, _plain(whole)):
         found, prose, lacks_end = find_objects(read)
-        answers = [_Answer(value, each) for each in found for value in _answers(each.value, keys, 0)]
+        answers = [each._replace(value=value) for each in found for value in _answers(each.value, keys, 0)]
         if answers:
             break
     own = [each for each in answers if not _is_copy(each.value)] or answers
@@ -100,40 +93,41 @@ def read_fields(
     if not own:
         note(issues, "quotation" if answers else "no object", text)
         return Fields({}, issues)
-    behind = read[own[-1].around.end :]
+    behind = read[own[-1].end :]
     is_cut = is_cut or is_thinking or lacks_end or bool(outside[MAX_REPLY:].strip())
     is_cut = is_cut or behind.count("{") > behind.count("}")
     is_draft = is_cut and (is_thinking or bool(without_fences(behind)))
     chosen = own[-1:] if is_cut else _chosen(own, keys)
     faults = {
         "prose": bool(without_fences(prose)),
-        "repaired": any(each.around.is_repaired for each in chosen) or read != whole,
+        "repaired": any(each.is_repaired for each in chosen) or read != whole,
         "truncated": is_cut,
         "several objects": sum(not _is_copy(each.value) for each in answers) > 1,
         "doubled key": any(_has_doubled_key(each.value) for each in chosen),
     }
-    for kind in (kind for kind, is_so in faults.items() if is_so):
-        note(issues, kind, text)
-    for name, value in ((name, value) for each in chosen for name, value in each.value.items()):
+    for kind, is_so in faults.items():
+        if is_so:
+            note(issues, kind, text)
+    for name, value in (pair for each in chosen for pair in each.value.items()):
         if folded(name) not in keys and value is not None:
             note(issues, "unused", f"{name}: {value}")
     return Fields({} if is_draft else _values(chosen, keys), issues, is_whole=not is_cut)
 
 
-def _chosen(answers: Sequence[_Answer], keys: Sequence[str]) -> list[_Answer]:
+def _chosen(answers: Sequence[FoundObject], keys: Sequence[str]) -> list[FoundObject]:
     """The object with the most keys, of several the last; and one that has only others of the keys."""
-    owned = [{key for key in keys if each.value.value_of(key) is not None} for each in answers]
+    owned = [{key for key in keys if each.value.by_key.get(key) is not None} for each in answers]
     latest = range(len(answers) - 1, -1, -1)
     best = max(latest, key=lambda number: len(owned[number]))
     others = [number for number in latest if owned[number] and owned[number].isdisjoint(owned[best])]
     return [answers[number] for number in (best, *sorted(others, key=lambda number: -len(owned[number]))[:1])]
 
 
-def _values(answers: Sequence[_Answer], keys: Sequence[str]) -> dict[str, Any]:
+def _values(answers: Sequence[FoundObject], keys: Sequence[str]) -> dict[str, Any]:
     """key -> value, without the thoughts in its texts; private reasoning stays as it is."""
     values = {}
     for key in keys:
-        for given in (each.value.value_of(key) for each in answers):
+        for given in (each.value.by_key.get(key) for each in answers):
             if given is not None and key not in values:
                 values[key] = given if key == "reasoning" else _without_thoughts(_opened(given, key))
     return values
@@ -143,7 +137,7 @@ def _answers(value: Any, keys: Sequence[str], depth: int) -> Iterator[Object]:
     """The objects with a key of a reply, nested ones included, except thoughts, schemas and copied examples."""
     if isinstance(value, str) and not isinstance(value, CutText):
         value = _loaded(value)
-    if isinstance(value, Object) and not {folded(name) for name in value}.isdisjoint(keys):
+    if isinstance(value, Object) and not value.by_key.keys().isdisjoint(keys):
         if not _is_example(value, keys):
             yield value
     elif isinstance(value, list | Object) and depth < MAX_NESTING and not {"type", "properties"} <= {*map(str, value)}:
@@ -182,14 +176,14 @@ def _loaded(text: str, starts: str = "{[") -> Any:
 
 def _is_example(answer: Object, keys: Sequence[str]) -> bool:
     """Whether an object is the example in the prompt, in which all texts are dots."""
-    texts = [text for key in keys if key != "reasoning" for text in texts_of(answer.value_of(key))]
+    texts = [text for key in keys if key != "reasoning" for text in texts_of(answer.by_key.get(key))]
     return bool(texts) and _PLACEHOLDERS.issuperset(text.strip() for text in texts)
 
 
 def _is_copy(answer: Object) -> bool:
     """Whether an object looks like the prompt's example for a phase: no thoughts, no messages, and nothing changes."""
-    thought, said = ("".join(texts_of(answer.value_of(key))) for key in ("reasoning", "messages"))
-    orders = texts_of(answer.value_of("orders"))
+    thought, said = ("".join(texts_of(answer.by_key.get(key))) for key in ("reasoning", "messages"))
+    orders = texts_of(answer.by_key.get("orders"))
     return thought in _PLACEHOLDERS and not said.strip() and all(order.endswith(_NEUTRAL) for order in orders)
 
 

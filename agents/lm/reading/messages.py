@@ -60,11 +60,11 @@ def is_quotation(value: Object, view: View, is_alone: bool) -> bool:
     Beside an own object, one text that another player's is in, or that is in it, tells; of an object that stands alone,
     all texts have to be long and parts of what others wrote.
     """
-    if view.vocabulary or not {"orders", "reasoning"}.isdisjoint(map(folded, value)):  # of words, all say the same
+    if view.vocabulary or not value.by_key.keys().isdisjoint(("orders", "reasoning")):  # of words, all say the same
         return False
     seen = [*view.messages, *(message for record in view.history for message in record.messages)]
     heard = {_plain(each.text) for each in seen if each.sender != view.power}
-    texts = {_plain(text) for text in texts_of(value.value_of("messages"))} - {""}
+    texts = {_plain(text) for text in texts_of(value.by_key.get("messages"))} - {""}
     if is_alone:
         return bool(texts) and all(len(text) > _SHORT and any(text in other for other in heard) for text in texts)
     return any(
@@ -89,13 +89,13 @@ def _said(value: Any, issues: list[ParseIssue], names: str = "") -> Iterator[tup
         for part in value:
             yield from _said(part, issues, names)
     elif isinstance(value, Object):
-        to = [part for key in _ADDRESSES if (part := value.value_of(key)) is not None]
-        text = next((key for key in _TEXTS if value.value_of(key) is not None), None)
+        to = [part for key in _ADDRESSES if (part := value.by_key.get(key)) is not None]
+        text = next((key for key in _TEXTS if value.by_key.get(key) is not None), None)
         if not (names or text):
             for key, part in value.items():
                 yield from _said(part, issues, key)
             return
-        yield from _said(value.value_of(text) if text else None, issues, ", ".join(texts_of(to)) or names)
+        yield from _said(value.by_key.get(text) if text else None, issues, ", ".join(texts_of(to)) or names)
         for key, part in value.items():
             if folded(key) not in (*_ADDRESSES, text):
                 note(issues, "unused", f"{key}: {part}", f"the text of a message is under {', '.join(_TEXTS)}")

@@ -41,18 +41,18 @@ class Object(dict[str, Any]):
     """A JSON object. If a key comes twice, ignoring case, the last one counts, as usual in JSON.
 
     Attributes:
+        by_key: key without case and blanks around it -> value.
         is_doubled: whether a key came twice.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
-        given = list(pairs)
-        last = {folded(name): number for number, (name, _) in enumerate(given)}
-        super().__init__(pair for number, pair in enumerate(given) if last[folded(pair[0])] == number)
+        given, last = list(pairs), dict[str, tuple[str, Any]]()
+        for pair in given:
+            last.pop(key := folded(pair[0]), None)
+            last[key] = pair
+        super().__init__(last.values())
+        self.by_key = {key: value for key, (_, value) in last.items()}
         self.is_doubled = len(self) < len(given)
-
-    def value_of(self, key: str) -> Any:
-        """The value of a key in lower case, ignoring case; None if there is none."""
-        return next((value for name, value in self.items() if folded(name) == key), None)
 
 
 def folded(name: str) -> str:
@@ -61,7 +61,7 @@ def folded(name: str) -> str:
 
 
 class FoundObject(NamedTuple):
-    """An object found in a text: its content, the position after it, and whether it is no proper JSON."""
+    """An object found in a text, or within one: its content, the end of the whole, and whether it was repaired."""
 
     value: Object
     end: int

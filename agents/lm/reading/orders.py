@@ -94,7 +94,7 @@ def _texts(value: Any, view: View, issues: list[ParseIssue], key: str = "", is_i
             yield from _texts(part, view, issues, key, is_item=True)
     elif isinstance(value, Object):
         is_one = is_item or is_unit(key, board) or key.strip().upper() == GIVE
-        if value.value_of("unit") is not None or (is_one and _is_one_order(value, view)):
+        if value.by_key.get("unit") is not None or (is_one and _is_one_order(value, view)):
             yield from _one_order(value, key, board, issues)
         else:
             for name, part in value.items():
@@ -124,7 +124,7 @@ def _keyed(key: str, value: Any, view: View, issues: list[ParseIssue]) -> Iterat
 
 def _one_order(parts: Object, key: str, board: Board, issues: list[ParseIssue]) -> Iterator[str]:
     """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
-    unit = key if is_unit(key, board) else " ".join(texts_of(parts.value_of("unit")))
+    unit = key if is_unit(key, board) else " ".join(texts_of(parts.by_key.get("unit")))
     texts = list(texts_of(parts))
     if any(isinstance(text, CutText) for text in texts):
         note(issues, "order syntax", " ".join(texts), "cut off")
@@ -134,7 +134,7 @@ def _one_order(parts: Object, key: str, board: Board, issues: list[ParseIssue]) 
         place = _place_of(unit, board)
         own = [text for text in texts if _is_order(text, board) and _place_of(text, board) == place]
         # a support's target may be an order, too, but of another unit
-        rest = texts_of([part for name, part in parts.items() if folded(name) != "unit"])
+        rest = texts_of([part for key, part in parts.by_key.items() if key != "unit"])
         others = [text for text in rest if _place_of(text, board) != place or not is_unit(text, board)]
         yield own[0] if own else " ".join([unit, *others])
 

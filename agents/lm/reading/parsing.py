@@ -25,8 +25,8 @@ from agents.lm.prompts.wording import USUAL, Contents, Flavour
 from agents.lm.reading.fields import joined_texts, read_fields
 from agents.lm.reading.issues import ORDER_ISSUES, ParseIssue, is_in_form
 from agents.lm.reading.messages import is_quotation, read_messages
-from agents.lm.reading.order_schema import MAX_ENUM_ORDERS, object_schema, order_schema
 from agents.lm.reading.orders import read_orders
+from agents.lm.reading.schemas import MAX_ENUM_ORDERS, object_schema, order_schema
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
 
@@ -68,7 +68,7 @@ def reply_schema(
 ) -> dict[str, Any]:
     """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
 
-    The orders are legal together (`agents.lm.reading.order_schema`), or any texts, one for each unit, if more than
+    The orders are legal together (`agents.lm.reading.schemas`), or any texts, one for each unit, if more than
     `most` would have to be in the schema. With legal orders the schema differs in every phase, and a provider that puts
     it before the prompt cannot reuse its cache of earlier phases; with ``most=0`` it is the same in the whole game. If
     messages are words of a vocabulary, each is one of them, or "" for silence. Points can be given only if the flavour

@@ -3,6 +3,6 @@
 `server` is the server, `replies` its answers.
 """
 
-from agents.lm.stub.server import Stub, StubRequest, StubServer
+from agents.lm.stub.server import StubRequest, StubServer
 
-__all__ = ["Stub", "StubRequest", "StubServer"]
+__all__ = ["StubRequest", "StubServer"]

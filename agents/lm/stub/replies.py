@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from agents.lm.models.protocol import Reply, Request, Usage
-from agents.lm.reading.order_schema import NOTHING
+from agents.lm.reading.schemas import NOTHING
 
 SENTENCES = (
     "I propose that we keep the peace and disband together this winter.",

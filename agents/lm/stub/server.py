@@ -64,25 +64,53 @@ class Response(NamedTuple):
     content: bytes
 
 
-class Stub:
-    """Answers requests, without a network; thread-safe.
+class StubServer:
+    """Answers requests; thread-safe. In its context, it is a server on this machine, in threads of its own.
 
     Args:
+        port: 0 for any free port.
+        latency: seconds between a request and its answer.
         reply: function that makes the answers; None for the character (`agents.lm.stub.replies`) with the model's
             name, or else "stub".
 
     Attributes:
         requests: the requests received, in sequence.
         stats: counts: "requests"; "answered"; "twice": equal requests answered again; "peak" at a time.
+
+    Example:
+        with StubServer() as server:
+            model = OpenAIModel("any", base_url=server.url + "/v1")
     """
 
-    def __init__(self, reply: Callable[[StubRequest], str | Answered] | None = None) -> None:
+    def __init__(
+        self, port: int = 0, latency: float = 0.0, reply: Callable[[StubRequest], str | Answered] | None = None
+    ) -> None:
+        self.port, self.latency = port, latency
         self.requests: list[StubRequest] = []
         self.reply = reply or (lambda asked: CHARACTERS.get(asked.model, stub_reply)(asked.prompt, asked.schema))
         self.stats = Counter(requests=0, answered=0, twice=0, peak=0)
         self._active = 0
         self._answered: set[bytes] = set()
         self._lock = Lock()
+
+    @property
+    def url(self) -> str:
+        """Its address, without a path."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"stub": self})
+        try:
+            self._server = _Server(("127.0.0.1", self.port), handler)
+        except OSError as error:
+            raise ConfigError(f"port {self.port}: {error}; choose another one, or 0 for any") from error
+        self.port = self._server.server_address[1]
+        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
     def answer(self, path: str, headers: Mapping[str, str], content: bytes) -> Response:
         """The answer to a request, counted."""
@@ -110,7 +138,8 @@ class Stub:
         return response
 
     def respond(self, request: StubRequest) -> Response:
-        """The answer to a valid request."""
+        """The answer to a valid request, after the latency."""
+        time.sleep(self.latency)
         said = self.reply(request)
         answered = said if isinstance(said, Answered) else Answered(said)
         write, stream = (_completion, _chunks) if request.path == CHAT else (_message, _events)
@@ -200,50 +229,6 @@ def refusal(path: str, status: int, text: str, code: str | None = None) -> Respo
     error = {"type": code or "api_error", "code": code, "param": None, "message": text}
     body = {"type": "error", "error": error} if path == MESSAGES else {"error": error}
     return Response(status, {"content-type": "application/json"}, json.dumps(body).encode("ascii"))
-
-
-class StubServer(Stub):
-    """A stub as a server on this machine, in its own threads for the duration of the context.
-
-    Args:
-        port: 0 for any free port.
-        latency: seconds between a request and its answer.
-        reply: as for `Stub`.
-
-    Example:
-        with StubServer() as server:
-            model = OpenAIModel("any", base_url=server.url + "/v1")
-    """
-
-    def __init__(
-        self, port: int = 0, latency: float = 0.0, reply: Callable[[StubRequest], str | Answered] | None = None
-    ) -> None:
-        super().__init__(reply)
-        self.port, self.latency = port, latency
-
-    @property
-    def url(self) -> str:
-        """Its address, without a path."""
-        return f"http://127.0.0.1:{self.port}"
-
-    def __enter__(self) -> Self:
-        handler = type("Handler", (_Handler,), {"stub": self})
-        try:
-            self._server = _Server(("127.0.0.1", self.port), handler)
-        except OSError as error:
-            raise ConfigError(f"port {self.port}: {error}; choose another one, or 0 for any") from error
-        self.port = self._server.server_address[1]
-        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def respond(self, request: StubRequest) -> Response:
-        """As in `Stub`, later."""
-        time.sleep(self.latency)
-        return super().respond(request)
 
 
 class _Server(ThreadingHTTPServer):

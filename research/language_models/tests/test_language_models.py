@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.lm.reading.order_schema import order_schema
+from agents.lm.reading.schemas import order_schema
 from research.language_models.constraint_bias import WINTERS, constrained, replies, shares, unconstrained
 from research.language_models.memory_cost import played
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from agents.lm import Reply, Request, Usage
 from agents.lm.errors import BudgetError, ConfigError
-from agents.lm.models.budget import Budget
-from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
+from agents.lm.models.prices import PRICES, Budget, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE
 from agents.lm.models.remote import RemoteModel
 from tests.agents.lm.transport import InProcess

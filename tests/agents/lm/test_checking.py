@@ -10,8 +10,8 @@ import pytest
 import agents
 from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, views
 from agents.lm.player.policy import LMPolicy
-from agents.lm.reading.obeying import obeys
 from agents.lm.reading.parsing import reply_schema
+from agents.lm.reading.schemas import obeys
 from agents.lm.stub import StubRequest, StubServer
 from agents.lm.stub.replies import instance, stub_reply
 from agents.lm.stub.server import Response, refusal

@@ -13,9 +13,9 @@ from agents.lm import LMPolicy, ScriptedModel
 from agents.lm.player.settings import SCHEMAS
 from agents.lm.prompts import Contents, Flavour, build
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, PLAIN, Ablation, Addition, parts_text
-from agents.lm.reading.obeying import obeys
-from agents.lm.reading.order_schema import NOTHING as WAIVE
 from agents.lm.reading.parsing import parse, reply_schema
+from agents.lm.reading.schemas import NOTHING as WAIVE
+from agents.lm.reading.schemas import obeys
 from welfare_env import Game, Rules, View
 from welfare_env.engine import MOVEMENT, RETREATS
 

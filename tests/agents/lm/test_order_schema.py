@@ -17,10 +17,8 @@ from agents import make
 from agents.lm.player.programs import program_schema
 from agents.lm.player.settings import SCHEMAS
 from agents.lm.prompts import Contents, Flavour, build
-from agents.lm.reading.grammar import gbnf
-from agents.lm.reading.obeying import obeys
-from agents.lm.reading.order_schema import LONGEST_ENUM, order_schema
 from agents.lm.reading.parsing import parse, reply_schema
+from agents.lm.reading.schemas import LONGEST_ENUM, gbnf, obeys, order_schema
 from agents.lm.stub.replies import instance
 from welfare_env import Game, Rules, View
 

@@ -10,9 +10,8 @@ import pytest
 import evaluation
 from agents.lm import Block, Reply, Request, ScriptedModel, Usage
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
-from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.prices import Price
+from agents.lm.models.prices import Budget, Price
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.own_models import AdaptedModel, as_model
 from agents.lm.stub.replies import stub_reply

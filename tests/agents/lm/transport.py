@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from agents.lm.stub import Stub, StubRequest, StubServer
+from agents.lm.stub import StubRequest, StubServer
 from agents.lm.stub.server import Answered, Response, refusal
 
 Case = Callable[[httpx2.Request], httpx2.Response]
@@ -22,7 +22,7 @@ _CHANGES: dict[str, Callable[[str], Answered]] = {
 }
 
 
-class Failing(Stub):
+class FailingServer(StubServer):
     """A stub that fails: always if the model's name ends in "fail-KIND", or in the next requests, by `faults`.
 
     The kinds are an HTTP status, "429:SECONDS" with Retry-After, "quota", "timeout" (no answer), "cut" (the connection
@@ -59,22 +59,21 @@ class Failing(Stub):
             self.reply = reply
 
 
-class FailingServer(Failing, StubServer):
-    """As a server."""
-
-
-class InProcess(Failing):
+class InProcess(FailingServer):
     """A stub that the SDKs ask in this process, at `url`.
 
     Attributes:
         cases: answers that it gives before its own, one a request.
     """
 
-    url = "http://stub"
-
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.cases: list[Case] = []
+
+    @property
+    def url(self) -> str:
+        """No real address."""
+        return "http://stub"
 
     def address(self, provider: str) -> str:
         """Its address for a provider's SDK."""

@@ -1,4 +1,4 @@
-"""The orders of a reply as a JSON schema that allows only orders that are legal together.
+"""JSON schemas of replies, which allow only orders that are legal together; whether a reply matches one; grammars.
 
 Units (or home centers) are the keys of an object, so each gets one order. If not all keys of a Winter may build or
 disband, the possible sets are alternatives; builds and disbands exclude each other unless the rules allow both.
@@ -12,12 +12,14 @@ PAR, MAR BRE), and larger choices stand under a key that names the set: {"PAR, M
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.lm.reading.objects import Object
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT
 
 if TYPE_CHECKING:
@@ -36,6 +38,13 @@ NOTHING = "WAIVE"
 """In Winter, in place of an order."""
 
 _GIFTS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+_TEXT = r"""
+text ::= "\"" char* "\""
+char ::= [^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" ([0-9a-ce-fA-CE-F] hex | [dD] [0-7]) hex hex)
+hex ::= [0-9a-fA-F]
+"""
+"""A JSON string without half surrogate pairs, which are not characters."""
 
 Schema = dict[str, Any]
 OrderSet = Mapping[str, Sequence[str] | Mapping[str, Sequence[str]]]
@@ -122,23 +131,19 @@ def _order_sets(view: View, seed: int | None) -> Iterator[OrderSet]:
     """The sets of orders that may be given together, key by key: one set, or in Winter several with different first
     keys. (Only one of builds and disbands is ever a choice of several sets, so a union of both has them, too.)
     """
-    if view.phase_type != ADJUSTMENTS:
-        yield _shuffled(view, seed)
-        return
     legal = _shuffled(view, seed)
+    if view.phase_type != ADJUSTMENTS:
+        yield legal
+        return
     builds = {key: orders for key, orders in legal.items() if orders[0].endswith(" B")}
     disbands = {key: orders for key, orders in legal.items() if key not in builds}
     must = None if view.rules.is_welfare else view.must_disband
     if view.rules.build_and_disband:
         yield from ({**one, **other} for one in _some(builds, view.max_builds) for other in _some(disbands, must))
         return
-    none = True
-    for each in itertools.chain(_some(builds, view.max_builds), _some(disbands, must)):
-        if each:
-            none = False
-            yield each
-    if none:
-        yield {}
+    sets = filter(None, itertools.chain(_some(builds, view.max_builds), _some(disbands, must)))
+    yield next(sets, {})
+    yield from sets
 
 
 def _some(legal: Mapping[str, Sequence[str]], most: int | None) -> Iterator[OrderSet]:
@@ -173,3 +178,63 @@ def _gifts(view: View) -> dict[str, Sequence[str]]:
         name: [*(f"GIVE {size} {power}" for power in view.powers if power != view.power), NOTHING]
         for name, size in gift_sizes(view).items()
     }
+
+
+def obeys(text: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a text is JSON that matches a schema, with only white space around it.
+
+    Properties may come in any sequence, but each only once.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=Object)
+    except (ValueError, RecursionError):
+        return False
+    return _allows(schema, value)
+
+
+def _allows(schema: Mapping[str, Any], value: Any) -> bool:
+    """Whether a schema allows a value; unknown keywords of schemas allow everything."""
+    kind, inner = schema.get("type"), schema.get("properties")
+    if "anyOf" in schema:
+        return any(_allows(each, value) for each in schema["anyOf"])
+    if "enum" in schema:
+        return value in schema["enum"]
+    if kind == "array":
+        return isinstance(value, list) and all(_allows(schema.get("items", {}), each) for each in value)
+    if kind == "object" and inner is not None:
+        is_whole = isinstance(value, Object) and not value.is_doubled and value.keys() == inner.keys()
+        return is_whole and all(_allows(inner[key], each) for key, each in value.items())
+    return kind != "string" or isinstance(value, str)
+
+
+def gbnf(schema: Mapping[str, Any]) -> str:
+    """The replies that a schema allows, as a grammar in GGML's notation: for servers that enforce grammars.
+
+    A reply is written as `json.dumps` writes it, its properties in the schema's sequence.
+
+    Raises:
+        ValueError: the schema has something else than objects of all their properties, ``enum``, ``anyOf``, lists and
+            texts.
+
+    >>> gbnf({"enum": ["A PAR H", "A PAR - BUR"]}).splitlines()[0]
+    'root ::= "\\\\"A PAR H\\\\"" | "\\\\"A PAR - BUR\\\\""'
+    """
+    return f"root ::= {_choices(schema)}{_TEXT}"
+
+
+def _choices(schema: Mapping[str, Any]) -> str:
+    """What a schema allows: alternatives, or one sequence."""
+    if "anyOf" in schema:
+        return " | ".join(map(_choices, schema["anyOf"]))
+    if "enum" in schema:
+        return " | ".join(json.dumps(json.dumps(value)) for value in schema["enum"])
+    if schema.get("type") == "string":
+        return "text"
+    if schema.get("type") == "array":
+        return f'"[" (({_choices(schema["items"])}) (", " ({_choices(schema["items"])}))*)? "]"'
+    if schema.get("type") != "object" or list(schema["properties"]) != list(schema["required"]):
+        raise ValueError(f"{json.dumps(schema)[:200]}: give objects with all properties, enum, anyOf, lists and texts")
+    pieces = [
+        f"{json.dumps(f'{json.dumps(name)}: ')} ({_choices(inner)})" for name, inner in schema["properties"].items()
+    ]
+    return " ".join(('"{"', ' ", " '.join(pieces), '"}"'))
