@@ -183,7 +183,7 @@ class RemoteModel(Model):
     def sendable(self, request: Request) -> Request:
         """The request without what the server refuses; of a schema, only if one of its shape was refused."""
         without: dict[str, Any] = {name: None for name in OPTIONAL if name in self._refused}
-        if request.schema is not None and shape(request.schema) in self._refused:
+        if self._refused and request.schema is not None and shape(request.schema) in self._refused:
             without[SCHEMA] = None
         return replace(request, **without)
 
