@@ -15,13 +15,13 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pettingzoo.test import api_test, parallel_api_test
+from typer.testing import CliRunner
 
 import agents
 import evaluation
@@ -29,6 +29,7 @@ import modal_env
 import training
 import welfare_env
 from evaluation import exact
+from evaluation.cli.commands import app
 from welfare_env import Game, Rules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,10 +94,10 @@ def welfare_env_command(line: str, cwd: Path = ROOT) -> str:
     return run("-c", f"import sys\nfrom {module} import {name}\nsys.exit({name}())", *line.split(), cwd=cwd)
 
 
-@cache
 def commands(group: str = "") -> set[str]:
     """The commands that the help of `welfare-env`, or of a group of it, lists."""
-    return set(re.findall(r"^│ ([a-z][a-z-]+) ", welfare_env_command(f"{group} --help"), re.MULTILINE))
+    told = CliRunner().invoke(app, [*group.split(), "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+    return set(re.findall(r"^│ ([a-z][a-z-]+) ", told.output, re.MULTILINE))
 
 
 # Environments of Diplomacy
@@ -286,7 +287,8 @@ ELSEWHERE = {"rl", "human", "import", "program", "best-reply"}  # each has a tes
 def test_specs_make_players(number: int) -> None:
     """Six at a time, in one game."""
     env = welfare_env.make("clique:6", years=1, message_rounds=1, strict=True)
-    players = {power: agents.make(spec) for power, spec in zip(env.possible_agents, PLAYERS[number:], strict=False)}
+    specs = [*PLAYERS[number : number + 6], *["hold"] * 6]
+    players = {power: agents.make(spec) for power, spec in zip(env.possible_agents, specs, strict=False)}
     assert all(isinstance(player, agents.Policy) for player in players.values())
     played(env, players)
 
@@ -341,14 +343,16 @@ def test_open_spiel_plays_the_game() -> None:
 # Measures
 
 
-def test_self_play_has_values_intervals_and_tables(tmp_path: Path) -> None:
-    result = evaluation.self_play("4*dove + 3*(exploiter:nice=dove,attack=dumbbot)", games=2, rules=Rules(years=1))
+def test_self_play_has_values_intervals_and_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mix = "2*dove + 1*(exploiter:nice=dove,attack=dumbbot)"
+    result = evaluation.self_play(mix, games=2, rules=Rules(years=1), map_name="clique:3")
     value = result.root_nash_welfare
     assert (len(value.per_game), value.value) == (2, pytest.approx(np.mean(value.per_game)))
     assert {"low", "high"} <= value.to_dict().keys()
-    assert len(result.to_frame()) == 2 * 7
+    assert len(result.to_frame()) == 2 * 3
     tables = "--csv table.csv --parquet table.parquet"
-    welfare_env_command(f"self-play hold --map clique:3 --games 2 --years 1 {tables}", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(app, f"self-play hold --map clique:3 --games 2 --years 1 {tables}")
     assert len((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()) == 1 + 2 * 3
     assert (tmp_path / "table.parquet").exists()
 

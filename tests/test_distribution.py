@@ -115,19 +115,13 @@ def test_the_readme_of_the_wheel_has_no_links_into_the_tree(wheel: Path) -> None
     assert [target for target in targets if not re.match(r"https?:|#", target)] == []
 
 
-def test_the_changelog_has_this_version(project: dict[str, Any]) -> None:
-    assert f"\n## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_the_citation_has_this_version(project: dict[str, Any]) -> None:
-    assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-
-
-def test_the_metadata_of_the_archive_have_this_version(project: dict[str, Any]) -> None:
-    """Zenodo reads this file when a release is made."""
+def test_changelog_citation_and_archive_have_this_version(project: dict[str, Any]) -> None:
+    """Zenodo reads .zenodo.json when a release is made."""
     archived = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
-    assert (archived["version"], archived["license"]) == (project["version"], project["license"])
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {project['version']}\n" in cited
+    assert (archived["version"], archived["license"]) == (project["version"], project["license"])
     assert f'title: "{archived["title"]}"' in cited
     assert [f"name: {each['name']}" in cited for each in archived["creators"]] == [True] * len(archived["creators"])
 

@@ -91,24 +91,47 @@ def test_a_page_runs_as_written(page, tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("```bash\necho a\n```\n\n```text\nb\n```", "said"),
-        ("```bash\nfalse\n```", "false"),
-        ("```python\n>>> 1\n2\n\n```", "assert"),
-        ("```python\nprint(1)\n```\n\n```text\n2\n```", "said"),
-        ("Save this as `a.txt`:\n\n```text\nhere\n```\n\n```bash\ncat a.txt\n```\n\n```text\nhere\n```", None),
-        ("```python\n>>> a = 1\n\n```\n\n```python\nprint(a)\n```\n\n```text\n1\n```", None),
-    ],
-)
-def test_what_a_page_says_wrongly_is_seen(text, fault, tmp_path, monkeypatch):
+RIGHT = """Save this as `a.txt`:
+
+```text
+here
+```
+
+```bash
+cat a.txt
+```
+
+```text
+here
+```
+
+```python
+>>> a = 1
+
+```
+
+```python
+print(a)
+```
+
+```text
+1
+```"""
+
+
+def test_a_right_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if fault is None:
+    run(RIGHT, dict(os.environ))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```bash\nfalse\n```", "```python\n>>> 1\n2\n\n```", "```python\nprint(1)\n```\n\n```text\n2\n```"],
+)
+def test_what_a_page_says_wrongly_is_seen(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssertionError):
         run(text, dict(os.environ))
-    else:
-        with pytest.raises(AssertionError, match=fault):
-            run(text, dict(os.environ))
 
 
 def commands(page):
@@ -166,17 +189,20 @@ def test_pages_and_examples_import_from_faces_alone():
     assert {path.name: below_faces(path) for path in SHOWN if below_faces(path)} == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("```python\nfrom agents.lm.models.prices import Budget\n```", {"agents.lm.models.prices"}),
-        ('```\npython -c "from modal_env.best_replies.search import *; import agents.specs"\n```', None),
-        ("```python\n>>> from evaluation.exact import best_response\n>>> import agents, evaluation\n```", set()),
-        ("```text\nfrom agents.lm.models.prices\n```", set()),
-    ],
-)
-def test_an_import_from_below_is_seen(text, found, tmp_path):
-    (tmp_path / "page.md").write_text(text)
-    assert below_faces(tmp_path / "page.md") == (
-        {"modal_env.best_replies.search", "agents.specs"} if found is None else found
-    )
+IMPORTING = """
+```
+python -c "from modal_env.best_replies.search import *; import agents.specs"
+```
+```python
+>>> from evaluation.exact import best_response
+>>> import agents, evaluation
+```
+```text
+from agents.lm.models.prices
+```
+"""
+
+
+def test_an_import_from_below_is_seen(tmp_path):
+    (tmp_path / "page.md").write_text(IMPORTING)
+    assert below_faces(tmp_path / "page.md") == {"modal_env.best_replies.search", "agents.specs"}

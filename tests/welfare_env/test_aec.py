@@ -16,10 +16,8 @@ MODES = [
     for press, variant in ((None, "welfare"), ("tokens", "standard"), ("text", "welfare"))
 ]
 OPTIONS = {
-    "transfers": Rules(years=2, transfers=True),
+    "transfers": Rules(years=2, transfers=True, mediator=True),
     "overmilitarise": Rules(years=2, overmilitarise=True),
-    "mediator": Rules(years=2, mediator=True),
-    "retreat_welfare": Rules(years=2, retreat_welfare=True),
     "published": Rules.published(years=2),
 }
 
@@ -261,9 +259,7 @@ class TestRevisedOrders:
 
 
 class TestRewards:
-    @pytest.mark.parametrize(
-        "rules", [Rules(years=2), OPTIONS["overmilitarise"], OPTIONS["transfers"], OPTIONS["mediator"]]
-    )
+    @pytest.mark.parametrize("rules", OPTIONS.values(), ids=OPTIONS)
     def test_they_sum_to_the_final_points(self, rules: Rules) -> None:
         env, paid, rng = made(rules=rules), defaultdict(float), np.random.default_rng(5)
         for agent in env.agent_iter():

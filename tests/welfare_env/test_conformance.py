@@ -36,8 +36,8 @@ MORE = [
     for press in ("tokens", "text")
 ]
 ALL = [*OPTIONS, *TOY, *MORE]
-QUICK = {"None-standard-standard", "tokens-welfare-pure", "text-welfare-standard"}
-QUICK |= {"tokens-welfare-clique", "mediator-tokens", "transfers-tokens", "build_and_disband-tokens"}
+QUICK = {"None-standard-standard", "text-welfare-pure", "tokens-welfare-clique"}
+QUICK |= {"mediator-tokens", "transfers-tokens", "build_and_disband-tokens"}
 
 
 def some_slow(options):

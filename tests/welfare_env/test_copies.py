@@ -49,9 +49,11 @@ def begun(variant: str, threads: int, steps: int, **kwargs: Any) -> VectorEnv:
     return games
 
 
-@pytest.mark.parametrize("copier", COPIERS)
-@pytest.mark.parametrize(("variant", "threads", "steps"), [("welfare", 1, 0), ("standard", 2, 8)])
-def test_a_copy_of_many_games_goes_on_like_them(copier: Copier, threads: int, variant: str, steps: int) -> None:
+@pytest.mark.parametrize(
+    ("copier", "variant", "threads", "steps"),
+    [(copy.copy, "welfare", 1, 0), (copy.deepcopy, "standard", 2, 8), (pickled, "welfare", 2, 8)],
+)
+def test_a_copy_of_many_games_goes_on_like_them(copier: Copier, variant: str, threads: int, steps: int) -> None:
     games = begun(variant, threads, steps)
     other, third = copier(games), copier(games)
     theirs = trace(other, 20)  # which the original does not notice
@@ -169,8 +171,7 @@ def test_copies_of_the_parts(copier: Copier) -> None:
     assert b"now you" in hidden
 
 
-@pytest.mark.parametrize("copier", COPIERS)
-@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize(("copier", "engine"), [*((copier, "fast") for copier in COPIERS), (pickled, "reference")])
 def test_a_copy_of_a_game_is_another_game(copier: Copier, engine: str) -> None:
     game = Game("clique:4", Rules(years=2), engine)
     other = copier(game)

@@ -294,28 +294,24 @@ FIRST = ["phases", 0]
 @pytest.mark.parametrize(
     ("keys", "new"),
     [
-        *((["phases"], new) for new in ([], None)),
-        ([*FIRST], {}),
+        (["phases"], []),
         *((["phases", 1, "name"], new) for new in ("Spring", "F1902M")),
-        ([*FIRST, "state"], []),
-        *(([*FIRST, "state", "units", "FRANCE"], new) for new in (["A XXX"], [7], ["\x1b[2J"])),
-        *(([*FIRST, "state", "centers", "FRANCE"], new) for new in (["\x1b[2J"], {"PAR": 1})),
         ([*FIRST, "state", "units", "SPAIN"], ["A SPA"]),
-        *(([*FIRST, "orders", power], new) for power, new in (("FRANCE", [7]), ("SPAIN", ["A SPA H"]))),
-        ([*FIRST, "messages", 0, "message"], None),
+        ([*FIRST, "orders", "SPAIN"], ["A SPA H"]),
         (["map"], "../secret.map"),
-        *((["id"], text) for text in ("welfare_env", "\x1b[2J")),
+        (["id"], "welfare_env"),
         ([*FIRST, "state_agents"], {"FRANCE": {"model_id": "\x1b[2J"}}),
         (["phases", -1], {"name": "COMPLETED", "state": {"units": {}, "centers": {}, "note": "\x1b[2J"}}),
         (["phases", 1, "state", "units", "FRANCE"], ["A PAR"] * 5000),
     ],
 )
 def test_damaged_files_are_refused(saved, tmp_path, keys, new):
+    """Values that are hostile anywhere: test_imported_forms.py."""
     told = refused(tmp_path, change(saved, keys, new))
     assert keys[:1] == ["phases"] or "phases" not in told
 
 
-@pytest.mark.parametrize("text", ["", "null", "[" * 100_000, '{"phases": [[]]}', "\0"])
+@pytest.mark.parametrize("text", ["", "[" * 100_000, '{"phases": [[]]}'])
 def test_files_of_nobody_are_refused(tmp_path, text):
     path = tmp_path / "strange.json"
     path.write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.lm.reading.parsing import parse
@@ -120,6 +120,7 @@ def test_environments_understand_the_same(make: Any) -> None:
     assert played["FRANCE"] == ("A PAR - BUR",)
 
 
+@settings(max_examples=50)
 @given(
     st.one_of(st.text(), st.text("AF PARBU-/SCHDVI \n.,#()\u2014", max_size=40), st.binary(), st.none(), st.floats())
 )

@@ -63,14 +63,12 @@ def test_units_have_shapes_letters_and_titles(standard):
     [
         ("A PAR H", [], "order hold success"),
         ("A PAR - BUR", [], "order move success"),
-        ("A PAR - BUR", ["bounce"], "order move bounce"),
         ("A PAR - BUR", ["bounce", "dislodged"], "order move bounce"),
         ("A PAR - BUR", ["void"], "order move void"),
         ("A BRE - LON VIA", ["no convoy"], "order move no-convoy"),
         ("A PAR S A MAR - BUR", ["cut"], "order support cut"),
         ("A PAR S A MAR", [], "order support success"),
         ("F ENG C A BRE - LON", ["disrupted"], "order convoy disrupted"),
-        ("A PAR R BUR", ["bounce"], "order retreat bounce"),
         ("A PAR R BUR", ["bounce", "disband"], "order retreat disband"),
         ("A PAR D", [], "order disband success"),
         ("F STP/NC B", [], "order build success"),
@@ -105,7 +103,7 @@ def test_hostile_text_is_shown_as_text(standard):
     assert root.findtext(f"{SVG}title") == nasty
 
 
-@pytest.mark.parametrize("nasty", ["\0\x0b\x1b[31m", "\ud800\ufffe", "]]><!--", "x" * 100_000])
+@pytest.mark.parametrize("nasty", ["\0\x0b\x1b[31m\ud800\ufffe]]><!--", "x" * 100_000])
 def test_what_xml_does_not_allow_is_replaced_and_long_text_cut(standard, nasty):
     svg = board_svg(standard, POWERS, {}, {}, title=nasty, notes={"ITALY": nasty})
     ET.fromstring(svg.encode())  # noqa: S314

@@ -72,13 +72,12 @@ class TestGame:
             assert len(str(error.value)) < 400
         assert game.messages == ()
 
-    @pytest.mark.parametrize("text", ["accept!", 4], ids=repr)
-    def test_a_saved_game_with_another_word_is_damaged(self, text: Any) -> None:
+    def test_a_saved_game_with_another_word_is_damaged(self) -> None:
         game = Game(rules=RULES)
         game.send("FRANCE", "GERMANY", "accept")
         record = json.loads(json.dumps(game.record()))
         assert Game.from_record(record).messages == game.messages
-        record["phases"][0]["messages"][0]["message"] = text
+        record["phases"][0]["messages"][0]["message"] = "accept!"
         with pytest.raises(RecordError, match="propose peace"):
             Game.from_record(record, allow_edited=True)
         with pytest.raises(RecordError, match="edited"):
@@ -87,7 +86,7 @@ class TestGame:
 
 @pytest.mark.parametrize("make", MAKERS, ids=make_named)
 class TestActions:
-    @pytest.mark.parametrize("kind", [int, np.uint8, np.array], ids=lambda kind: kind.__name__)
+    @pytest.mark.parametrize("kind", [int, np.array], ids=lambda kind: kind.__name__)
     def test_a_number_is_its_word(self, make: Callable, kind: Callable[[int], Any]) -> None:
         for number, word in enumerate(TOKENS, 1):
             for said in (kind(number), word):
@@ -110,7 +109,7 @@ class TestActions:
             with pytest.raises(PressError, match="propose peace"):
                 speak_in(make, said, strict=True)
 
-    def testspaces_of(self, make: Callable) -> None:
+    def test_spaces(self, make: Callable) -> None:
         for options in ({"press": None}, {"press": "text"}, {"press": "tokens", "message_rounds": 0}):
             env = make(**options)
             assert "messages" not in env.observation_space("FRANCE").spaces
