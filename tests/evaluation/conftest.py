@@ -1,4 +1,4 @@
-"""What the tests of games share: stores on disk, their raw contents, and a count of what is played."""
+"""What the tests of games share: stores, a count of what is played, commands, and language models that are scripts."""
 
 import json
 import sqlite3
@@ -8,9 +8,37 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
+from agents.lm import Request, ScriptedModel
+from agents.lm.models.shared_models import SharedModels
+from agents.lm.stub.replies import stub_reply
 from evaluation import GameSpec, GameStore
+from evaluation.cli.commands import app
 from evaluation.play import runner
+
+
+def call(*words: object, code: int = 0) -> str:
+    """What a command prints on a wide terminal; of one that fails, its error."""
+    outcome = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
+    assert outcome.exit_code == code, outcome.output
+    return outcome.stderr if code else outcome.stdout
+
+
+def as_the_stub(request: Request) -> str:
+    return stub_reply(request.prompt, request.schema)
+
+
+class Models(SharedModels):
+    """Gives every player the same scripted model, or the one of its name."""
+
+    def __init__(self, answer: Callable[[Request], Any] = as_the_stub, **others: Callable[[Request], Any]) -> None:
+        super().__init__()
+        self.model = ScriptedModel(answer)
+        self.others = {name: ScriptedModel(each, name=name) for name, each in others.items()}
+
+    def get(self, name: str, **settings: object) -> ScriptedModel:
+        return self.others.get(name.partition("/")[2], self.model)
 
 
 class Row(NamedTuple):

@@ -78,7 +78,7 @@ def test_another_server_is_another_game(tmp_path, monkeypatch):
         for server, other in ((one, two), (two, one)):
             monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
             before = other.stats["requests"]
-            evaluation.self_play("lm:openai/any", 1, rules=rules, store=store, models=models)
+            evaluation.self_play("FRANCE*lm:openai/any + 6*hold", 1, rules=rules, store=store, models=models)
             assert server.stats["requests"] > 0
             assert other.stats["requests"] == before
         assert store.count() == 2

@@ -142,10 +142,10 @@ def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
     plain = cli("self-play", "random", "--games", "2", "--seed", "5", *QUICK, "--json").json
     assert plain == [evaluation.self_play("random", 2, seed=5, rules=rules, map_name="pure").to_dict()]
     deviators = ("--deviator", "dumbbot", "--deviator", "hold")
-    options = (*deviators, "--coalitions", "pairs", "--games", "2", "--seed", "5")
+    options = (*deviators, "--coalitions", "FRANCE,ITALY", "--games", "2", "--seed", "5")
     plain = cli("exploitability", "random", *options, *QUICK, "--json").json
     library = evaluation.exploitability(
-        "random", 2, deviator=("dumbbot", "hold"), coalitions="pairs", seed=5, rules=rules, map_name="pure"
+        "random", 2, deviator=("dumbbot", "hold"), coalitions=["FRANCE", "ITALY"], seed=5, rules=rules, map_name="pure"
     )
     assert plain == library.to_dict()
 
@@ -238,7 +238,9 @@ WRONG = [
     (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
     (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),
     (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),
+    (("exploitability", "hold", "--coalitions", "singels"), "did you mean 'singles'?"),
     (("self-play", "lm:x/:good:[red]"), ":good:[red]"),
+    (("self-play", "hold", "--store", "y" * 5000), "choose another path"),
 ]
 
 

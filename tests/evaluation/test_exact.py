@@ -159,8 +159,15 @@ def test_values_against_sheriffs(spec, values):
         assert best_response("clique:3", spec, A, years).value == value
 
 
-@pytest.mark.parametrize("options", [{"overmilitarise": True}, {"progressive": (3, 0, 1)}, {"adjudication": "package"}])
-@pytest.mark.parametrize("others", ["prosocial", Restless])
+@pytest.mark.parametrize(
+    ("others", "options"),
+    [
+        ("prosocial", {"overmilitarise": True}),
+        (Restless, {"overmilitarise": True}),
+        (Restless, {"progressive": (3, 0, 1)}),
+        (Restless, {"adjudication": "package"}),
+    ],
+)
 def test_so_it_does_under_other_rules(others, options):
     check_against_all_plans("clique:2", others, rules(3, **options), B, remember=True)
 
@@ -355,10 +362,6 @@ def test_what_the_page_and_the_docstring_show():
     for shown in (doctest.testfile(page, module_relative=False), *map(doctest.testmod, (best_responses, theorems))):
         assert shown.attempted > 0
         assert shown.failed == 0
-
-
-def test_the_same_question_has_the_same_answer():
-    assert best_response("clique:3", "hold", A, 3) == best_response("clique:3", "hold", A, 3)
 
 
 def test_no_part_of_the_profile_for_the_power():

@@ -5,26 +5,19 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from evaluation.cli.commands import app
 from evaluation.exact import best_response, exploitability
-
-
-def call(*arguments: str, code: int = 0) -> str:
-    done = CliRunner().invoke(app, ["exact", *arguments], env={"COLUMNS": "80"})
-    assert done.exit_code == code, done.output
-    return done.stderr if code else done.stdout
+from tests.evaluation.conftest import call
 
 
 def test_gains_of_each_power_and_the_best_line_of_play(tmp_path: Path) -> None:
-    board = ["--map", "shared-clique:3", "--years", "4"]
-    found = json.loads(call("prosocial", *board, "--json", "--csv", str(tmp_path / "gains.csv")))
+    board = ["--map", "shared-clique:3", "--years", "3"]
+    found = json.loads(call("exact", "prosocial", *board, "--json", "--csv", str(tmp_path / "gains.csv")))
     for each in found["coalitions"]:
         (power,) = each["coalition"]
-        meant = best_response("shared-clique:3", "prosocial", power, 4)
+        meant = best_response("shared-clique:3", "prosocial", power, 3)
         assert (each["value"], each["profile_value"], each["gain"]) == (meant.value, meant.profile_value, meant.gain)
-        assert (each["gain_per_year"], each["positions"]) == (each["gain"] / 4, meant.positions)
+        assert (each["gain_per_year"], each["positions"]) == (each["gain"] / 3, meant.positions)
         assert [(phase, tuple(orders)) for phase, orders in each["line"]] == list(meant.orders)
     best = max(found["coalitions"], key=lambda each: each["gain"])
     assert found["best"] == best["coalition"]
@@ -32,7 +25,7 @@ def test_gains_of_each_power_and_the_best_line_of_play(tmp_path: Path) -> None:
     assert [(row["coalition"], float(row["gain"])) for row in rows] == [
         (each["coalition"][0], each["gain"]) for each in found["coalitions"]
     ]
-    text = call("prosocial", *board)
+    text = call("exact", "prosocial", *board)
     assert f"{best['coalition'][0]} gains most: {best['gain']:g} in the whole game" in text
     assert all(order in text for _, orders in best["line"] for order in orders)
 
@@ -40,17 +33,17 @@ def test_gains_of_each_power_and_the_best_line_of_play(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_mixes_and_coalitions() -> None:
     mix = "mix:prosocial=1/2,hold=1/2"
-    (alone,) = json.loads(call(mix, "--map", "clique:3", "--years", "3", "--coalitions", "PLAYERB", "--json"))[
+    (alone,) = json.loads(call("exact", mix, "--map", "clique:3", "--years", "3", "--coalitions", "PLAYERB", "--json"))[
         "coalitions"
     ]
     meant = exploitability("clique:3", mix, 3, powers=["PLAYERB"]).responses["PLAYERB"]
     assert (alone["value"], alone["profile_value"], alone["line"]) == (meant.value, meant.profile_value, None)
     pair = ["--map", "clique:3", "--years", "3", "--coalitions", "PLAYERC+PLAYERA"]
-    (both,) = json.loads(call("prosocial", *pair, "--json"))["coalitions"]
+    (both,) = json.loads(call("exact", "prosocial", *pair, "--json"))["coalitions"]
     joint = best_response("clique:3", "prosocial", ("PLAYERA", "PLAYERC"), 3)
     assert (both["coalition"], both["gain"]) == (["PLAYERA", "PLAYERC"], joint.gain)
-    assert "PLAYERA + PLAYERC gains most: 2 in the whole game, 0.67 a year" in call("prosocial", *pair)
-    assert "Nobody here gains" in call("prosocial", "--map", "clique:3", "--years", "1")
+    assert "PLAYERA + PLAYERC gains most: 2 in the whole game, 0.67 a year" in call("exact", "prosocial", *pair)
+    assert "Nobody here gains" in call("exact", "prosocial", "--map", "clique:3", "--years", "1")
 
 
 @pytest.mark.parametrize(
@@ -69,4 +62,4 @@ def test_mixes_and_coalitions() -> None:
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_what_has_no_exact_value_is_refused_by_name(arguments: list[str], fault: str) -> None:
-    assert fault in " ".join(call(*arguments, code=2).split())
+    assert fault in " ".join(call("exact", *arguments, code=2).split())

@@ -66,12 +66,6 @@ def test_seats_and_map() -> None:
     assert fixed.map_name == "clique:3"
 
 
-def test_scoring_and_variant() -> None:
-    rules = '[rules]\nyears = 2\npress = "none"\nvariant = "standard"\nscoring = "draw-size"\n'
-    result = measured("", "dumbbot", rules=rules)
-    assert (result.rules.variant, result.rules.scoring) == ("standard", "draw-size")
-
-
 ATTACK = 'measure = "exploitability"\ncoalitions = ["all-pairs"]\n'
 PACT = "pact:years=1"
 

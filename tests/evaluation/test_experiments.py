@@ -146,7 +146,7 @@ figures = [{y = "root_nash_welfare", published = "self_play"}]
         ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = [1, 0]', "years=0"),
         ('title = "x"\nprofiles = ["dove"]\n[sweep]\nfoo = [1]', "sweep='foo'"),
         ('title = "x"\nprofiles = ["dove"]\ntemplate = "{profile},{a}"', "template: 'a' is not swept"),
-        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "welfare"', "y='welfare'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "red_team"', "y='red_team'"),
         ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "conflicts"\npublished = "no"', "published='no'"),
         ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\ncoalitions = ["solo"]', "'solo'"),
         ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\n[rules]\nvariant = "standard"', "welfare"),
@@ -377,6 +377,7 @@ def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
         ('[sweep]\nvariant = ["standard", "welfare"]\nscoring = ["concave"]', "scoring of variant 'welfare'"),
         ('[[figures]]\nkind = "lines"\nx = ["years"]\ny = "conflicts"', r"x=\['years'\]"),
         ('[sweep]\nyears=[1]\n[[figures]]\nkind="lines"\nx="years"\ny="conflicts"\npublished="self_play"', "numbers"),
+        ("games = 0x" + "f" * 5000, "games=int with thousands of digits"),
     ],
 )  # fmt: skip
 def test_rules_are_tried_together_and_nothing_else_comes_out(text: str, fault: str | None) -> None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from agents.lm import Reply, ScriptedModel
+from agents.lm import Reply
 from agents.lm.errors import BudgetError, ModelError
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.prices import Budget
@@ -30,21 +30,11 @@ from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.play.runner import Runner
 from tests.agents.lm.transport import FailingServer
+from tests.evaluation.conftest import Models
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)
 PATIENCE = 600  # seconds after which what never comes is a failure; no machine is so slow
-
-
-class Models(SharedModels):
-    """Gives every player the same scripted model."""
-
-    def __init__(self, answer=None, latency=0.0):
-        super().__init__()
-        self.model = ScriptedModel(answer or (lambda asked: stub_reply(asked.prompt, asked.schema)), latency)
-
-    def get(self, name, **settings):
-        return self.model
 
 
 def spec(policy="lm:scripted/stub", rules=SHORT, seed=0, simultaneous=False, **others):

@@ -9,26 +9,16 @@ from rich.console import Console
 
 import evaluation
 import welfare_env
-from agents.lm import Reply, Request, ScriptedModel
+from agents.lm import Reply, Request
 from agents.lm.errors import BudgetError
 from agents.lm.models.prices import Budget
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation.measures.lm_usage import usage_of, usage_table
+from tests.evaluation.conftest import Models
 
 RULES = welfare_env.Rules(years=1, message_rounds=1)
-
-
-class Models(SharedModels):
-    """Gives every player the same scripted model."""
-
-    def __init__(self, answer: Callable[[Request], Reply]) -> None:
-        super().__init__()
-        self.model = ScriptedModel(answer)
-
-    def get(self, name: str, **settings: object) -> ScriptedModel:
-        return self.model
 
 
 def ending(finish: str, notes: str = "stop") -> Callable[[Request], Reply]:

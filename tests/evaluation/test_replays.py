@@ -5,15 +5,14 @@ import re
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.report.replays import annotations_of
+from tests.evaluation.conftest import call
 from welfare_env import Game, RecordError, Rules
 
 POWERS = welfare_env.load_board("standard").powers
@@ -33,13 +32,6 @@ def annotated(record):
 def embedded(path):
     text = path.read_text("utf-8")
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
-
-
-def call(*arguments, code=0):
-    """What a command prints; of one that fails, its error."""
-    outcome = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "200"})
-    assert outcome.exit_code == code, outcome.output
-    return outcome.stderr if code else outcome.stdout
 
 
 @pytest.fixture(scope="module")

@@ -67,5 +67,11 @@ def test_a_player_in_a_player_counts_and_keeps_its_seed(tmp_path: Path, monkeypa
     assert seeds[0] == seeds[1] == seeds[2]  # until it attacks, the exploiter plays the same as the policy
     for ours in (read("exploiter:nice=dove,attack=dumbbot"), read(ExploiterPolicy(DovePolicy(), DumbBotPolicy()))):
         assert seat_seed(7, "FRANCE", ours, ours.make()) == 7  # mixed with the power by the policies themselves
-    paid = evaluation.self_play(own, games=2, **TOY).rows()
-    assert paid == evaluation.self_play(own, games=2, workers=2, **TOY).rows()
+
+
+@pytest.mark.slow
+def test_a_player_of_ones_own_has_the_same_seeds_in_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "drawer_of_test.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    paid = evaluation.self_play("import:drawer_of_test.Drawer", games=2, **TOY).rows()
+    assert paid == evaluation.self_play("import:drawer_of_test.Drawer", games=2, workers=2, **TOY).rows()

@@ -3,15 +3,14 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec, game_seed
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import day, seats
+from tests.evaluation.conftest import call
 from welfare_env import Game, Rules
 
 RULES = Rules(years=1, message_rounds=1)
@@ -26,13 +25,6 @@ def shelf(tmp_path_factory):
         evaluation.self_play("lm:scripted/stub,summariser=none", 2, rules=RULES, store=store)
         evaluation.exploitability("dove", 1, coalitions=["FRANCE"], rules=RULES, store=store)
     return path
-
-
-def call(*arguments, code=0):
-    """What a command prints; of one that fails, its error."""
-    outcome = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "200"})
-    assert outcome.exit_code == code, outcome.output
-    return outcome.stderr if code else outcome.stdout
 
 
 def listed(shelf, *options):

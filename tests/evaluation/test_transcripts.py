@@ -3,30 +3,27 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from agents.lm import Reply, Request, ScriptedModel
+from agents.lm import Reply, Request
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import Usage
-from agents.lm.models.shared_models import SharedModels
 from agents.lm.player import ledger as transcript_module
 from agents.lm.player.ledger import questions
 from agents.lm.stub.replies import stub_reply
 from evaluation import EvaluationError, GameStore
-from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts, without_transcripts
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.play.runner import Runner
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from tests.agents.lm.transport import FailingServer
+from tests.evaluation.conftest import Models, call
 from welfare_env import Rules
 
 POWERS = welfare_env.load_board("standard").powers
@@ -34,18 +31,6 @@ RULES = Rules(years=1, message_rounds=2)
 STUB = "lm:scripted/stub"
 SECRETS = ("S3CRET-REASON", "S3CRET-THOUGHT", "S3CRET-NOTE", "S3CRET-ORDER", "S3CRET-KEY", "S3CRET-APART")
 NASTY = "<script>alert(1)</script>\x1b[31m\u202e</pre>"
-
-
-class Models(SharedModels):
-    """Gives every player the same scripted model, or the one of its name."""
-
-    def __init__(self, answer: Callable[[Request], Any], **others: Callable[[Request], Any]) -> None:
-        super().__init__()
-        self.model = ScriptedModel(answer)
-        self.others = {name: ScriptedModel(each, name=name) for name, each in others.items()}
-
-    def get(self, name: str, **settings: object) -> ScriptedModel:
-        return self.others.get(name.partition("/")[2], self.model)
 
 
 def stubbed(request: Request) -> Reply:
@@ -70,12 +55,6 @@ def game(policy: str = STUB, simultaneous: bool = False, rules: Rules = RULES, *
 
 def models_of(record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return record["welfare_env"]["language_models"]
-
-
-def call(*arguments: object, code: int = 0) -> str:
-    outcome = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "300"})
-    assert outcome.exit_code == code, outcome.output
-    return outcome.stderr if code else outcome.stdout
 
 
 @pytest.fixture(scope="module")
@@ -166,10 +145,8 @@ class TestPrivate:
         found = play_game(game("hold", FRANCE=STUB), Models(lambda request: "S3CRET-REASON without any object"))
         assert "S3CRET" not in "\n".join(as_lines(transcript_of(found)))
 
-    @pytest.mark.parametrize("shown", [False, True])
-    def test_nothing_of_a_player_is_executed(self, private: dict[str, Any], shown: bool) -> None:
-        told = transcript_of(private, private=shown)
-        written = "".join(as_text(told))
+    def test_nothing_of_a_player_is_executed(self, private: dict[str, Any]) -> None:
+        written = "".join(as_text(transcript_of(private, private=True)))
         assert not {"\x1b", "\u202e"} & set(written)
 
     @pytest.mark.slow
