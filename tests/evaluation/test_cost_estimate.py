@@ -22,10 +22,9 @@ from welfare_env import Rules
 # Profile, rules and games; A and B are two models with prices.
 PROFILES: list[tuple[str, dict[str, Any], int]] = [
     ("A,schema=form", {"years": 1, "message_rounds": 1}, 2),
-    ("2*(A,summariser=none) + B + 4*dove", {"years": 1, "message_rounds": 1}, 3),
-    ("3*(A) + 4*random", {"years": 2, "press": None}, 2),
-    ("2*(A,add=journal) + 5*dumbbot", {"years": 1, "message_rounds": 1}, 2),
-    ("FRANCE*(A) + 6*(exploiter:nice=(B),attack=dumbbot)", {"years": 1, "message_rounds": 1}, 1),
+    ("2*(A,summariser=none) + B", {"years": 1, "message_rounds": 1}, 3),
+    ("2*(A) + 1*random", {"years": 2, "press": None}, 3),
+    ("PLAYERA*(A,add=journal) + 2*(exploiter:nice=(B),attack=dumbbot)", {"years": 2, "message_rounds": 2}, 2),
 ]
 
 
@@ -55,7 +54,8 @@ def test_it_is_what_a_run_uses(
     models = SharedModels()
     with StubServer() as server:
         spec = written(profile, server)
-        begun = Begun(measure_self_play(spec, games, Setting(rules=Rules(**rules), simultaneous=True)))
+        setting = Setting(rules=Rules(**rules), map_name="clique:3", simultaneous=True)
+        begun = Begun(measure_self_play(spec, games, setting))
         found = estimate(begun.games, games, models)
         assert server.stats["requests"] == 0
         (result,) = begun.results(Runner(models=models))

@@ -61,8 +61,8 @@ RESTLESS = "import:tests.evaluation.test_exact.Restless"
     ("shares", "power"),
     [
         pytest.param({"prosocial": 0.5, "hold": 0.5}, A, marks=pytest.mark.slow),
-        pytest.param({"hold": 0.25, RESTLESS: 0.75}, B, marks=pytest.mark.slow),
-        ({"prosocial": 0.2, "hold": 0.3, RESTLESS: 0.5}, A),
+        ({"hold": 0.25, RESTLESS: 0.75}, B),
+        pytest.param({"prosocial": 0.2, "hold": 0.3, RESTLESS: 0.5}, A, marks=pytest.mark.slow),
     ],
 )
 def test_against_a_mix_drawn_once_a_game_a_search_of_everything_finds_the_same(shares, power):
@@ -85,12 +85,12 @@ def test_and_against_networks(tmp_path, sees_points, years):
 
 def test_a_profile_gives_each_seat_its_own_player():
     profile = {"PLAYERA": "hold", "PLAYERB": "prosocial", "PLAYERC": Restless()}
-    found = exploitability("clique:3", profile, 3)
+    found = exploitability("clique:3", profile, 2)
     assert found.points["PLAYERB"] > found.points["PLAYERA"] == 0
     for power, response in found.responses.items():
-        assert response.value == best_response("clique:3", profile, power, 3).value
-    assert found.gap == max(response.gain for response in found.responses.values()) / 3
-    assert found.welfare == pytest.approx(sum(found.points.values()) / 9)
+        assert response.value == best_response("clique:3", profile, power, 2).value
+    assert found.gap == max(response.gain for response in found.responses.values()) / 2
+    assert found.welfare == pytest.approx(sum(found.points.values()) / 6)
 
 
 # What the sequence of units means to a network.

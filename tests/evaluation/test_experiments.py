@@ -57,6 +57,7 @@ published = "self_play"
 """
 ROBBED = """
 title = "Robbed"
+map_name = "clique:3"
 measure = "exploitability"
 profiles = ["hold"]
 coalitions = ["all-singles"]
@@ -363,7 +364,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
     result = evaluation.experiment(parse_experiment(ROBBED, "robbed"))
-    options: dict[str, Any] = {"coalitions": "all-singles", "rules": Rules(press=None, years=1)}
+    options: dict[str, Any] = {"coalitions": "all-singles", "rules": Rules(press=None, years=1), "map_name": "clique:3"}
     alone = evaluation.exploitability("hold", 1, selection_games=1, **options)
     assert result.conditions[0].to_dict()["cells"][0]["result"] == alone.to_dict()
     assert "a lower bound" in write_results(result, tmp_path).read_text()

@@ -163,7 +163,8 @@ def test_empty_notes_are_counted_and_told(caplog):
 
 class TestMany:
     def test_threads_change_nothing(self):
-        specs = [spec(seed=seed) for seed in range(3)] + [spec("dove")]
+        few = dict.fromkeys(POWERS[3:], "hold")
+        specs = [spec(seed=seed, **few) for seed in range(3)] + [spec("dove")]
         assert Runner(workers=2).play(specs) == Runner(workers=1).play(specs)
 
     def test_seeds_draw_anew_and_equal_seeds_do_not(self):

@@ -16,7 +16,7 @@ from welfare_env import Game, Rules, UnknownAgentError
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
-COMMON: dict[str, Any] = {"coalitions": ["FRANCE", ("ITALY", "TURKEY")], "rules": SHORT, "map_name": "pure"}
+COMMON: dict[str, Any] = {"coalitions": ["PLAYERA", ("PLAYERB", "PLAYERC")], "rules": SHORT, "map_name": "clique:3"}
 
 
 def names(profile: str, **options: Any) -> list[str]:
@@ -114,7 +114,7 @@ def test_the_witness_is_a_typical_game_of_the_best(tmp_path: Path) -> None:
     assert witness.record["welfare_env"]["seed"] == witness.seed
     result.witness.save(tmp_path / "game.json")
     game = Game.load(tmp_path / "game.json")
-    assert game.welfare["FRANCE"] == witness.record["phases"][-1]["state"]["welfare"]["FRANCE"]
+    assert game.welfare == witness.record["phases"][-1]["state"]["welfare"]
     assert result.to_dict()["witness"]["coalition"] == list(result.best)
 
 
@@ -133,7 +133,13 @@ def test_language_models_are_told_apart_by_part_and_model() -> None:
     rules = Rules(years=1, message_rounds=1)
     profile, prompted = "lm:scripted/stub", "lm:scripted/stub,flavour=exploiter"
     result = exploitability(
-        profile, 2, deviator=[prompted, "hold"], selection_games=1, coalitions=["FRANCE"], rules=rules
+        profile,
+        2,
+        deviator=[prompted, "hold"],
+        selection_games=1,
+        coalitions=["PLAYERA"],
+        rules=rules,
+        map_name="clique:3",
     )
     assert result.usage is not None
     assert {part: list(models) for part, models in result.usage_by_part.items()} == {

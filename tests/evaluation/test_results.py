@@ -25,7 +25,7 @@ from tests.columns import columns
 from welfare_env import Rules
 from welfare_env.game.record import save_record
 
-RULES = Rules(years=2, message_rounds=1)
+RULES = Rules(years=1, message_rounds=1)
 TOY: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
 KINDS = {"text": str, "int": int, "float": int | float, "bool": bool, "any": str | int | float}
 OF_EXPERIMENTS = ("experiment", "condition", "coalitions", "swept_NAME")
