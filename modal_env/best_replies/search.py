@@ -15,11 +15,11 @@ from modal_env.best_replies.types import Types
 from modal_env.best_replies.writing import agent_of
 from modal_env.checks import brief, items, whole
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import MAX_CALLS, Machine, check_machines, check_names, machine
+from modal_env.logic.finite_machines import MAX_CALLS, Machine, check_machines, machine
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.notation import Agent, as_agent, as_agents
 from modal_env.logic.provability import Outcome, play
-from modal_env.logic.syntax import closure
+from modal_env.logic.syntax import can_be_called, closure
 from modal_env.progress import Report, check_report, no_report, part
 
 MAX_DEPTH = 3
@@ -91,7 +91,9 @@ def _checked_calls(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...
     check_machines("calls", called)
     if deep := [call for call in called if call.depth > depth]:
         raise GameError(f"calls: an agent that calls {deep[0].name!r:.80} has depth {deep[0].depth}, not {depth}")
-    check_names(called)
+    names = [call.name for call in called]
+    if len(set(names)) < len(names) or not all(map(can_be_called, names)):
+        raise GameError(f"calls {', '.join(names):.80}: give agents different names that can stand in X(.)")
     return called
 
 

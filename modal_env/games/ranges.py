@@ -102,8 +102,10 @@ class Path:
         """The mix at an epsilon."""
         return tuple(value_of(share, epsilon) for share in self.shares)
 
-    def halted(self, epsilon: Fraction) -> Path:
-        """The vertex at an epsilon, as a constant path."""
+    def halted(self, epsilon: Algebraic) -> Path:
+        """The vertex at an epsilon, as a constant path; at an irrational one the path itself."""
+        if not isinstance(epsilon, Fraction):
+            return self
         *shares, value = (constant(value_of(one, epsilon)) for one in (*self.shares, self.value))
         return Path(tuple(shares), value, tuple(constant(value_of(gap, epsilon)) for gap in self.gaps))
 
@@ -325,9 +327,9 @@ def _families(
         if not is_quiet or (number and below.keys() != spans.keys()):
             breakpoints.append(event)
         limits |= {_image(found[i][0], event) for i in below.values()}
-        found += [
-            (_halted(span, event), Interval(event, event)) for image, span in there.items() if image not in limits
-        ]
+        for rows, columns in (span for image, span in there.items() if image not in limits):
+            halted = tuple(path.halted(event) for path in rows), tuple(path.halted(event) for path in columns)
+            found.append((halted, Interval(event, event)))
         for key in below.keys() & spans.keys():
             span, (low, _) = found[below[key]]
             found[below[key]] = span, Interval(low, interval.high)
@@ -341,14 +343,6 @@ def _families(
 def _image(span: Span, epsilon: Algebraic) -> object:
     """The limits at an event of the vertices of a set."""
     return tuple(frozenset(path.labels(epsilon) for path in paths) for paths in span)
-
-
-def _halted(span: Span, epsilon: Algebraic) -> Span:
-    """A set at a rational epsilon in constant formulas; at an irrational one the set itself."""
-    if not isinstance(epsilon, Fraction):
-        return span
-    rows, columns = (tuple(path.halted(epsilon) for path in paths) for paths in span)
-    return rows, columns
 
 
 def _spans(paths: Span, epsilon: Algebraic, spanning: Spanning) -> tuple[Span, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent
-from modal_env.logic.syntax import can_be_called, closure
+from modal_env.logic.syntax import closure
 from modal_env.logic.tournaments import evaluate, split
 
 MAX_STATES = 4096
@@ -96,14 +96,3 @@ def check_machines(name: str, agents: Sequence[Agent]) -> None:
             raise GameError(f"{name}: {agent.name!r:.60} is RandomBot, which is not a machine: leave it out")
         if any(called.is_random for called in closure([agent])):
             raise GameError(f"{name}: {agent.name!r:.60} calls X on RandomBot, which is not a machine: leave it out")
-
-
-def check_names(calls: Sequence[Agent]) -> None:
-    """Check that X can be called on these agents in formulas.
-
-    Raises:
-        GameError: two have the same name, or a name cannot stand in X(.).
-    """
-    names = [call.name for call in calls]
-    if len(set(names)) < len(names) or not all(map(can_be_called, names)):
-        raise GameError(f"calls {', '.join(names):.80}: give agents different names that can stand in X(.)")

@@ -264,20 +264,11 @@ def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
     solution = solve(plays.equations)
     numbers = plays.number(a, b), plays.number(b, a)
     count = count or solution.settles + 2
-    values = [_values(solution, number, count) for number in numbers]
-    first, second = (_cooperation(solution, number) for number in numbers)
+    values = [[None if number < 0 else solution.value(number, world) for world in range(count)] for number in numbers]
+    first, second = (HALF if number < 0 else Fraction(solution.value(number, solution.settles)) for number in numbers)
     moves = {Fraction(0): "D", HALF: "?", Fraction(1): "C"}
     trace = tuple(zip(*values, strict=True))
     return Outcome((moves[first], moves[second]), (first, second), trace, solution.settles, (a.name, b.name))
-
-
-def _values(solution: Solution, number: int, worlds: int) -> list[bool | None]:
-    return [None if number < 0 else solution.value(number, world) for world in range(worlds)]
-
-
-def _cooperation(solution: Solution, number: int) -> Fraction:
-    """The probability with which an agent cooperates; `number` is from `Plays.number`."""
-    return HALF if number < 0 else Fraction(solution.value(number, solution.settles))
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,6 @@ def test_each_reply_has_the_least_depth() -> None:
 
 
 class TestFactsOfThePost:
-    def test_nobody_is_trusted_by_both_fairbot_and_unfairbot(self) -> None:
-        found = replies((FairBot, LIBRARY["UnfairBot"]), POST[:3], depth=2)
-        assert not [reply for reply in found if [theirs for _, theirs in reply.moves] == ["C", "C"]]
-
     def test_with_me_slipbot_is_broken_and_mirrorbot_is_an_equilibrium(self) -> None:
         aware = parse("[](me <-> X(me)) | ~[](me | X(me))")
         assert (aware.depth, play(aware, SlipBot).moves) == (1, ("C", "C"))

@@ -4,19 +4,16 @@ from fractions import Fraction as F
 from itertools import combinations, product
 
 import numpy as np
-import pygambit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
+from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
 from modal_env.games.game import ProgramGame
 from modal_env.games.vertices import vertices
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
-
-Mix = tuple[F, ...]
-Matrix = list[list[F]]
+from tests.modal_env.gambit import Matrix, Mix, by_gambit, extremes
 
 
 @st.composite
@@ -26,20 +23,6 @@ def matrices(draw: st.DrawFn, largest: int = 4) -> Matrix:
     values = st.builds(F, st.integers(-top, top), st.sampled_from([1, 1, 3]))
     row = st.lists(values, min_size=size, max_size=size)
     return draw(st.lists(row, min_size=size, max_size=size))
-
-
-def by_gambit(utilities: Matrix) -> set[tuple[Mix, Mix]]:
-    """All extreme equilibria, as Gambit finds them with exact arithmetic."""
-    array = np.array(utilities, dtype=object)
-    game = pygambit.StrategicGame.from_arrays(array, array.T)
-    found = pygambit.nash.enummixed_solve(game, rational=True).equilibria
-    sides = [tuple(tuple(F(str(share)) for _, share in mix[player]) for player in game.players) for mix in found]
-    return set(sides)
-
-
-def extremes(found: list[Equilibrium]) -> set[tuple[Mix, Mix]]:
-    """The pairs of extreme mixes of all sets."""
-    return {pair for each in found for pair in product(each.rows, each.columns)}
 
 
 def solved(rows: Matrix) -> list[F] | None:

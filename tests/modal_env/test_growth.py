@@ -68,15 +68,11 @@ class TestSteps:
 
 class TestThePost:
     @pytest.mark.parametrize("epsilon", [Fraction(1, 9), Fraction(1, 20), Fraction(1, 100)])
-    @pytest.mark.parametrize("size", [1, 2, 3, 7, 11])
-    def test_defect_bots_are_added_only_to_starts_poor_in_fair_and_prudent_bots(
-        self, epsilon: Fraction, size: int
-    ) -> None:
+    def test_defect_bots_are_added_only_to_starts_poor_in_fair_and_prudent_bots(self, epsilon: Fraction) -> None:
         """For e < 1/8: if and only if f + p <= 2 e N and f + p <= c + e N at the start, and then nothing else is."""
         game = post(epsilon)
-        for c, d, f in product(range(size + 1), repeat=3):
-            p = size - c - d - f
-            if p >= 0:
+        for c, d, f, p in product(range(8), repeat=4):
+            if (size := c + d + f + p) in (1, 2, 3, 7):
                 grown = growth(game, [c, d, f, p], 10**9)
                 is_poor = f + p <= 2 * epsilon * size and f + p <= c + epsilon * size
                 assert ("DefectBot" in grown.added) == is_poor

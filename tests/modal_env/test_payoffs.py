@@ -1,32 +1,18 @@
 """Other games than the prisoner's dilemma: named, ordinal, bimatrix, from files; and prices other than depth."""
 
 from fractions import Fraction as F
-from itertools import product
 
 import numpy as np
-import pygambit
 import pytest
 
 import modal_env
 from modal_env.errors import GameError
 from modal_env.games.costs import COSTS, as_cost
-from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of
+from modal_env.games.equilibria import equilibria, equilibria_of
 from modal_env.games.game import ProgramGame, meet
 from modal_env.games.payoffs import PRESETS, as_table
 from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, SlipBot
-
-Matrix = list[list[F]]
-
-
-def by_gambit(row: Matrix, column: Matrix) -> set[tuple[tuple[F, ...], ...]]:
-    """All extreme equilibria of a bimatrix game, as Gambit finds them; `column` has the row player's agent first."""
-    game = pygambit.StrategicGame.from_arrays(np.array(row, dtype=object), np.array(column, dtype=object))
-    found = pygambit.nash.enummixed_solve(game, rational=True).equilibria
-    return {tuple(tuple(F(str(share)) for _, share in mix[player]) for player in game.players) for mix in found}
-
-
-def extremes(found: list[Equilibrium]) -> set[tuple[tuple[F, ...], ...]]:
-    return {pair for each in found for pair in product(each.rows, each.columns)}
+from tests.modal_env.gambit import by_gambit, extremes
 
 
 def check_against_gambit(number: int, seed: int) -> int:

@@ -1,25 +1,19 @@
 """Pictures of populations: they show the shares that were computed, whatever the agents are called."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import modal_env
-from modal_env.dynamics.replicator import Trajectory
 from modal_env.pictures import shares_over_time
 
 HOSTILE = ("</style><script>", "_$x$\ud800", "\u202eright to left", "x" * 100_000)
 
 
-def path_of(names: tuple[str, ...] = ()) -> Trajectory:
-    agents = (
-        [agent.renamed(name) for agent, name in zip(modal_env.POST, names, strict=True)] if names else modal_env.POST
-    )
-    return modal_env.replicator(modal_env.ProgramGame(agents, "1/10"), [0.25] * 4, 300)
-
-
-@pytest.mark.parametrize("names", [(), HOSTILE])
-def test_bands_fill_the_height_with_the_shares(names: tuple[str, ...], tmp_path) -> None:
-    path = path_of(names)
+def test_bands_fill_the_height_with_the_shares(tmp_path: Path) -> None:
+    agents = [agent.renamed(name) for agent, name in zip(modal_env.POST, HOSTILE, strict=True)]
+    path = modal_env.replicator(modal_env.ProgramGame(agents, "1/10"), [0.25] * 4, 300)
     figure = shares_over_time(path)
     bands = figure.axes[0].collections
     heights = [band.get_paths()[0].get_extents().ymax for band in bands]

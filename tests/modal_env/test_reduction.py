@@ -24,15 +24,15 @@ def names_of(utilities: list[list[F]]) -> tuple[str, ...]:
     return tuple(map(str, range(len(utilities))))
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_games_with_copies_and_dominated_agents(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 5))
-    small = [[F(int(value)) for value in row] for row in rng.integers(0, 4, (size, size))]
-    places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
-    copied = [[small[i][j] for j in places] for i in places]
-    for symmetric_only in (False, True):
-        assert equilibria_of(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only)
+@pytest.mark.parametrize("symmetric_only", [False, True])
+def test_games_with_copies_and_dominated_agents(symmetric_only: bool) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        size = int(rng.integers(1, 5))
+        small = [[F(int(value)) for value in row] for row in rng.integers(0, 4, (size, size))]
+        places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
+        copied = [[small[i][j] for j in places] for i in places]
+        assert equilibria_of(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only), copied
 
 
 def test_classes() -> None:
