@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +23,25 @@ from training.run_folder import STATE, replaced
 
 Trained = Mapping[str, tuple[nn.Module, torch.optim.Optimizer]]  # networks with their optimizers, by name
 Tensors = dict[str, Tensor]
+Tree = Mapping[str, Any]  # of names and tensors or arrays; in the file "league/0/weight" names a path
 
 
 def save(
-    folder: Path, trained: Trained, iteration: int, identity: Mapping[str, Any], others: Mapping[str, Tensor] = {}
+    folder: Path, trained: Trained, iteration: int, identity: Mapping[str, Any], others: Mapping[str, Any] = {}
 ) -> None:
     """Write the state after an iteration.
 
     Args:
-        others: other tensors to save, by name.
+        others: other tensors to save, as a tree.
 
     Raises:
         TrainingError: the state cannot be written. The previous state is unchanged.
     """
-    tensors = {f"others/{name}": tensor for name, tensor in others.items()}
-    for whose, (network, optimizer) in trained.items():
-        tensors |= {f"network/{whose}/{name}": tensor for name, tensor in network.state_dict().items()}
-        for number, memory in optimizer.state_dict()["state"].items():
-            tensors |= {f"adam/{whose}/{number}/{name}": tensor for name, tensor in memory.items()}
+    networks = {whose: network.state_dict() for whose, (network, _) in trained.items()}
+    moments = {whose: optimizer.state_dict()["state"] for whose, (_, optimizer) in trained.items()}
     tensors = {
-        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()
+        name: torch.as_tensor(value).detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, value in _flat({"others": others, "network": networks, "adam": moments})
     }
     about = {"iteration": str(iteration), "identity": json.dumps(identity, sort_keys=True)}
     about["digest"] = _digest(about, tensors)
@@ -61,7 +60,7 @@ def _digest(about: Mapping[str, str], tensors: Tensors) -> str:
     return digest.hexdigest()
 
 
-def load(folder: Path, trained: Trained, identity: Mapping[str, Any], most: int) -> tuple[int, Tensors] | None:
+def load(folder: Path, trained: Trained, identity: Mapping[str, Any], most: int) -> tuple[int, Tree] | None:
     """Restore networks and optimizers from the state; None without one. Makes the folder if necessary.
 
     Args:
@@ -92,14 +91,13 @@ def load(folder: Path, trained: Trained, identity: Mapping[str, Any], most: int)
         raise TrainingError(
             f"{folder} holds a training of {done} iterations: give at least {done}, or another folder (--out)"
         )
+    tree = _nested(tensors)
     for whose, (network, optimizer) in trained.items():
-        memories: dict[int, Tensors] = {}
-        for name, tensor in part(tensors, f"adam/{whose}/").items():
-            number, _, moment = name.partition("/")
-            memories.setdefault(int(number), {})[moment] = tensor
-        network.load_state_dict(part(tensors, f"network/{whose}/"))
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": memories})
-    return done, part(tensors, "others/")
+        network.load_state_dict(tree["network"][whose])
+        moments = tree.get("adam", {}).get(whose, {})
+        given = {int(number): memory for number, memory in moments.items()}
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": given})
+    return done, tree.get("others", {})
 
 
 def check_same(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
@@ -129,6 +127,34 @@ def _read(path: Path) -> tuple[int, dict[str, Any], Tensors]:
     return int(about["iteration"]), dict(parse_json(about["identity"])), tensors
 
 
-def part(tensors: Mapping[str, Tensor], prefix: str) -> Tensors:
-    """The tensors whose names begin with a prefix, without it."""
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+def _flat(tree: Mapping[Any, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of a tree, with their paths."""
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}{name}/")
+        else:
+            yield f"{path}{name}", value
+
+
+def _nested(tensors: Tensors) -> Tree:
+    """The inverse of `_flat`."""
+    tree: dict[str, Any] = {}
+    for path, tensor in tensors.items():
+        *names, last = path.split("/")
+        within = tree
+        for name in names:
+            within = within.setdefault(name, {})
+        within[last] = tensor
+    return tree
+
+
+def check_finite(networks: Iterable[nn.Module], iteration: int, rate: float) -> None:
+    """Check weights after an iteration with a step size.
+
+    Raises:
+        TrainingError: they are no longer finite.
+    """
+    if not all(bool(weights.isfinite().all()) for network in networks for weights in network.parameters()):
+        raise TrainingError(
+            f"iteration {iteration}: the weights are no longer finite numbers: give a smaller lr than {rate:g}"
+        )

@@ -204,24 +204,10 @@ class InputEncoder:
         orders = np.zeros(len(states) * 600 + room_for_orders(tables), np.int32)
         starts, games, slots, powers = (np.zeros(rows, np.int32) for _ in range(4))
         first_row, done = np.zeros(len(states) + 1, np.int32), 0
+        given = tables.numbers, tables.masks, self._rules, states, at.w, at.b, at.x
+        lists = starts, games, slots, powers, first_row
         while done < len(states):
-            done = kernels.legal_games(
-                tables.numbers,
-                tables.masks,
-                self._rules,
-                states,
-                at.w,
-                at.b,
-                at.x,
-                done,
-                len(states),
-                orders,
-                starts,
-                games,
-                slots,
-                powers,
-                first_row,
-            )
+            done = kernels.legal_games(*given, done, len(states), orders, *lists)
             if done < len(states):
                 orders = np.concatenate([orders, np.zeros_like(orders)])
         rows = first_row[len(states)]

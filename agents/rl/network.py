@@ -271,7 +271,9 @@ class BoardNetwork(nn.Module):
         """
         count = len(inputs.provinces)
         ordered = answers[:count]
-        features = self._fit(inputs, ordered)
+        features = np.zeros((len(inputs.orders), FEATURES), np.float32)
+        for _ in self._steps(inputs, ordered, features):
+            pass
         scene = self.see(inputs)
         keys, units, row_of = self._keys(scene)
         chosen = keys[torch.from_numpy(inputs.starts[:-1] + ordered)] + units
@@ -312,11 +314,9 @@ class BoardNetwork(nn.Module):
         keys, units, _ = (part.numpy() for part in self._keys(scene))
         given, fit, score = (part.weight.numpy() for part in (self.given, self.fit, self.score))
         contexts, logits = np.zeros((len(inputs), keys.shape[1]), np.float32), np.zeros(len(keys), np.float32)
-        fitting = Fitting(self.places, inputs, len(self.place))
-        for step in range(int(np.diff(inputs.first_rows).max())):
-            fitting.step(step, answers)
-            rows = inputs.starts, inputs.first_rows
-            rate(step, keys, units, given, fit, score[0], fitting.features, *rows, answers, contexts, logits)
+        features, rows = np.zeros((len(keys), FEATURES), np.float32), (inputs.starts, inputs.first_rows)
+        for step in self._steps(inputs, answers, features):
+            rate(step, keys, units, given, fit, score[0], features, *rows, answers, contexts, logits)
             draw(step, logits, *rows, chances, answers, logps)
 
     def _keys(self, scene: Scene) -> tuple[Tensor, Tensor, Tensor]:
@@ -357,11 +357,15 @@ class BoardNetwork(nn.Module):
         """Scores of candidates [M], given their rows' vectors [R, width]."""
         return self.score(torch.relu(keys + queries[row_of] + self.fit(fit)))[:, 0]
 
-    def _fit(self, inputs: Inputs, answers: np.ndarray) -> np.ndarray:
-        fitting = Fitting(self.places, inputs, self.neighbors.shape[0])
+    def _steps(self, inputs: Inputs, answers: np.ndarray, features: np.ndarray) -> Iterator[int]:
+        """The numbers of rows in a decision: for each, the rows' coordination features (`inputs.coordinate`) are
+        written, given the answers to the rows before.
+        """
+        going, helping = np.full((2, len(inputs), len(self.place)), -1, np.int64)
+        rows = inputs.starts, inputs.orders, inputs.first_rows
         for step in range(int(np.diff(inputs.first_rows).max(initial=0))):
-            fitting.step(step, answers)
-        return fitting.features
+            coordinate(step, self.places, *rows, answers, going, helping, features)
+            yield step
 
 
 class ByPowerNetwork(BoardNetwork):
@@ -439,31 +443,6 @@ class Talk(nn.Module):
         recipients = self.recipient(units + voices[at]) + self.seat
         states = torch.relu(self.speaker(whole[at])[:, None] + recipients.roll(-1, dims=1))
         return torch.log_softmax(self.word(states), dim=-1).flatten(0, 1)
-
-
-class Fitting:
-    """The coordination features of a batch, row by row; see `inputs.coordinate`."""
-
-    def __init__(self, places: np.ndarray, inputs: Inputs, provinces: int) -> None:
-        self.inputs, self._places = inputs, places
-        self.features = np.zeros((len(inputs.orders), FEATURES), np.float32)
-        self._going = np.full((len(inputs), provinces), -1, np.int64)
-        self._helping = np.full((len(inputs), provinces), -1, np.int64)
-
-    def step(self, step: int, answers: np.ndarray) -> None:
-        """The features of row number `step` of each decision."""
-        at = self.inputs
-        coordinate(
-            step,
-            self._places,
-            at.starts,
-            at.orders,
-            at.first_rows,
-            answers,
-            self._going,
-            self._helping,
-            self.features,
-        )
 
 
 def row_statistics(logits: Tensor, row_of: Tensor, rows: int) -> tuple[Tensor, Tensor]:

@@ -29,7 +29,7 @@ def learner(seed=0):
 
 @pytest.fixture
 def folder(tmp_path):
-    state.save(tmp_path, learner(), 4, OPTIONS, {"0/weight": torch.arange(3)})
+    state.save(tmp_path, learner(), 4, OPTIONS, {"0": {"weight": torch.arange(3)}})
     (tmp_path / "log.jsonl").write_text(
         "".join(json.dumps({"iteration": n, "gain": n / 2}) + "\n" for n in range(1, 6))
     )
@@ -45,7 +45,7 @@ def test_what_is_saved_is_read(folder):
     done, others = state.load(folder, trained, OPTIONS, 10)
     network, _ = trained["learner"]
     assert done == 4
-    assert torch.equal(others["0/weight"], torch.arange(3))
+    assert torch.equal(others["0"]["weight"], torch.arange(3))
     assert torch.equal(network.weight, learner()["learner"][0].weight)
     left = folder / ".log.jsonl.killed_1.draft" / "log.jsonl.draft"  # by a killed training
     left.parent.mkdir()

@@ -32,9 +32,9 @@ from training.board.runner import GameResult, Play
 from training.board.sampling import HeldOut, Weights, mean_return, sampling, state_of
 from training.board.saving import CHECKPOINT, Best, Keeper, Standing, all_weights, network_of
 from training.board.seats import LEAGUE, LEARNER
-from training.errors import TrainingError
 from training.rllib import quiet
 from training.run_folder import CONFIG, logging_to, read_log, saved_iterations, write_json
+from training.state import check_finite
 from welfare_env.board.loading import load_board
 
 
@@ -137,10 +137,7 @@ def _next(
         TrainingError: the weights are no longer finite.
     """
     iteration, now = standing.iteration + 1, all_weights(learner, play)
-    if not all(np.isfinite(value).all() for weights in now.values() for value in weights.values()):
-        raise TrainingError(
-            f"iteration {iteration}: the weights are no longer finite numbers: give a smaller lr than {config.lr:g}"
-        )
+    check_finite((network_of(learner, name) for name in play.networks), iteration, config.lr)
     league, best, report = standing.league, standing.best, {}
     if LEAGUE in play.lineup.opponents and iteration % config.league_every == 0:
         league = _grown(league, now[LEARNER], config.league_size)

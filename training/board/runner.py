@@ -10,7 +10,7 @@ the piece and the sample: so it does not matter which process plays it, or if it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -103,9 +103,6 @@ class GameResult:
     returns: tuple[float, ...]
     phases: int
     also: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     def seats(self, network: str) -> tuple[int, ...]:
         """The powers of a network."""

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
+import numpy as np
 from ray.rllib.core.learner import Learner
+from torch import Tensor
 
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
@@ -76,29 +77,18 @@ class Keeper:
             TrainingError, CheckpointError: a file cannot be written.
         """
         self._write_players(standing)
-        others = {
-            f"league/{number}/{name}": torch.from_numpy(value)
-            for number, past in enumerate(standing.league)
-            for name, value in past.items()
-        }
+        others: dict[str, Any] = {"league": dict(enumerate(standing.league))}
         if (best := standing.best) is not None:
-            for whose, weights in best.weights.items():
-                others |= {f"best/{whose}/{name}": torch.from_numpy(value) for name, value in weights.items()}
-            others["report"] = torch.tensor([best.value, best.iteration], dtype=torch.float64)
+            others |= {"best": best.weights, "report": np.array([best.value, best.iteration], np.float64)}
         state.save(self._config.folder, self._trained, standing.iteration, self._identity, others)
 
-    def _standing(self, iteration: int, others: state.Tensors) -> Standing:
+    def _standing(self, iteration: int, others: state.Tree) -> Standing:
         """The inverse of `save`."""
-        past: dict[int, Weights] = {}
-        for key, value in state.part(others, "league/").items():
-            number, _, name = key.partition("/")
-            past.setdefault(int(number), {})[name] = value.numpy()
-        league, best = [past[number] for number in sorted(past)], None
+        past, best = others.get("league", {}), None
+        league = [_arrays(past[number]) for number in sorted(past, key=int)]
         if "report" in others:
             value, at = others["report"].tolist()
-            kept = {whose: state.part(others, f"best/{whose}/") for whose in self._play.networks}
-            weights = {whose: {name: each.numpy() for name, each in its.items()} for whose, its in kept.items()}
-            best = Best(value, int(at), weights)
+            best = Best(value, int(at), {whose: _arrays(weights) for whose, weights in others["best"].items()})
         return Standing(iteration, league, best)
 
     def _write_players(self, standing: Standing) -> None:
@@ -127,9 +117,9 @@ def network_of(learner: Learner, name: str = LEARNER) -> BoardNetwork:
 
 def all_weights(learner: Learner, play: Play) -> dict[str, Weights]:
     """Copies of each network's weights."""
-    return {
-        name: {
-            key: value.detach().cpu().numpy().copy() for key, value in network_of(learner, name).state_dict().items()
-        }
-        for name in play.networks
-    }
+    return {name: _arrays(network_of(learner, name).state_dict()) for name in play.networks}
+
+
+def _arrays(weights: Mapping[str, Tensor]) -> Weights:
+    """Copies of weights, as arrays."""
+    return {name: value.detach().cpu().numpy().copy() for name, value in weights.items()}

@@ -81,7 +81,9 @@ class ProgramOpponent:
         policy = agents.make(spec)
         if not isinstance(policy, ProgramPolicy):
             raise GameError(f"against={spec!r:.80}: give program:..., mix:... or best-reply:..., or 'self'")
-        self.shares = shares_of(policy, setting)
+        is_mix = isinstance(policy, agents.MixPolicy)
+        shares = policy.shares if is_mix else ((policy.program(setting), Fraction(1)),)
+        self.shares: tuple[Share, ...] = tuple((program, share) for program, share in shares if share)
         self._policy, self._setting = policy, setting
         mode = setting.mode()
         self._turns = {program: reduce(mode.take, mode.actions(program), ContestTurn()) for program, _ in self.shares}
@@ -90,13 +92,6 @@ class ProgramOpponent:
         """The complete turn that writes its program in one game."""
         self._policy.reset(self._setting.names[OTHER], seed)
         return self._turns[self._policy.program(self._setting)]
-
-
-def shares_of(policy: ProgramPolicy, setting: modal_env.Setting) -> tuple[Share, ...]:
-    """The mix that a policy plays."""
-    if isinstance(policy, agents.MixPolicy):
-        return tuple((program, share) for program, share in policy.shares if share)
-    return ((policy.program(setting), Fraction(1)),)
 
 
 def play(

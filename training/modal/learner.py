@@ -8,7 +8,6 @@ of the advantages (half of all steps, if a turn is one action) and double the ti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,15 +65,10 @@ def make_learner(setting: modal_env.Setting, *, seed: int, lr: float, entropy: f
         return config.build_learner()
 
 
-def network_of(learner: Learner) -> nn.Module:
-    """The network of a Learner."""
+def parts_of(learner: Learner) -> tuple[nn.Module, torch.optim.Optimizer]:
+    """The network of a Learner, and its optimizer."""
     module: Any = learner.module[DEFAULT_MODULE_ID].unwrapped()
-    return module.network
-
-
-def optimizer_of(learner: Learner) -> torch.optim.Optimizer:
-    """The optimizer of a Learner."""
-    return learner.get_optimizer(module_id=DEFAULT_MODULE_ID)
+    return module.network, learner.get_optimizer(module_id=DEFAULT_MODULE_ID)
 
 
 def update(learner: Learner, played: PlayedTurns, epochs: int) -> dict[str, float]:
@@ -84,28 +78,17 @@ def update(learner: Learner, played: PlayedTurns, epochs: int) -> dict[str, floa
         RLlib's metrics of the last epoch: entropy (of an action, in nats), policy_loss, value_loss, and explained (the
         explained variance of the payoffs).
     """
-    metrics = learner.update(batch=_batch(played), num_epochs=epochs)[DEFAULT_MODULE_ID]
-    return {f"learn/{name}": float(metrics[key].peek()) for key, name in METRICS.items()}
-
-
-def _batch(played: PlayedTurns) -> MultiAgentBatch:
-    """The Learner's batch: all actions of all games, with advantages of mean 0 and deviation 1."""
     advantages = played.returns - played.values
-    advantages = (advantages - advantages.mean()) / max(FLAT, advantages.std())
-    rows = {
-        Columns.OBS: _tensors({"observation": played.observations, "action_mask": played.masks}),
-        **_tensors(
-            {
-                Columns.ACTIONS: played.actions,
-                Columns.ACTION_LOGP: played.logps,
-                Columns.ACTION_DIST_INPUTS: played.logits,
-                Postprocessing.ADVANTAGES: advantages.astype(np.float32),
-                Postprocessing.VALUE_TARGETS: played.returns,
-            }
-        ),
+    advantages = (advantages - advantages.mean()) / max(FLAT, advantages.std())  # of mean 0 and deviation 1
+    columns = {
+        Columns.ACTIONS: played.actions,
+        Columns.ACTION_LOGP: played.logps,
+        Columns.ACTION_DIST_INPUTS: played.logits,
+        Postprocessing.ADVANTAGES: advantages.astype(np.float32),
+        Postprocessing.VALUE_TARGETS: played.returns,
     }
-    return MultiAgentBatch({DEFAULT_MODULE_ID: SampleBatch(rows)}, env_steps=len(played.actions))
-
-
-def _tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    seen = {"observation": torch.from_numpy(played.observations), "action_mask": torch.from_numpy(played.masks)}
+    rows = SampleBatch({Columns.OBS: seen} | {name: torch.from_numpy(each) for name, each in columns.items()})
+    batch = MultiAgentBatch({DEFAULT_MODULE_ID: rows}, env_steps=len(played.actions))
+    metrics = learner.update(batch=batch, num_epochs=epochs)[DEFAULT_MODULE_ID]
+    return {f"learn/{name}": float(metrics[key].peek()) for key, name in METRICS.items()}

@@ -156,14 +156,14 @@ def train_modal(
     from modal_env.envs.rounds import Contest
     from training import state
     from training.modal.games import ProgramOpponent, play
-    from training.modal.learner import make_learner, network_of, optimizer_of, update
+    from training.modal.learner import make_learner, parts_of, update
 
     torch.set_num_threads(1)
     setting = config.setting()
     opponent = None if config.against == SELF else ProgramOpponent(config.against, setting)
     learner = make_learner(setting, seed=config.seed, lr=config.rate, entropy=config.entropy, clip=config.clip)
-    network, folder = network_of(learner), config.folder
-    trained = {"learner": (network, optimizer_of(learner))}
+    trained, folder = {"learner": parts_of(learner)}, config.folder
+    network, _ = trained["learner"]
     save = partial(state.save, folder, trained, identity=config.identity())
     done, _ = state.load(folder, trained, config.identity(), config.iterations) or (0, {})
     write_json(folder / CONFIG, {"kind": "modal", **config.to_dict()})
@@ -174,7 +174,7 @@ def train_modal(
         for iteration in range(done + 1, config.iterations + 1):
             played = play(network, contests, opponent, np.random.default_rng([config.seed, iteration]))
             learned = update(learner, played, config.epochs)
-            _check_finite(network, iteration, config.rate)
+            state.check_finite([network], iteration, config.rate)
             program = name_of(commonest(played.programs)[0])
             progress = ModalProgress(iteration, program, metrics.describe(played) | learned)
             history.append(progress)
@@ -190,14 +190,6 @@ def train_modal(
     result = ModalResult(config, tuple(history), _shares(network, setting, rng), metrics.opponent_mix)
     write_json(folder / POLICY, {"spec": result.spec, "config": config.to_dict()})
     return result
-
-
-def _check_finite(network: nn.Module, iteration: int, rate: float) -> None:
-    """Raise TrainingError if the weights are no longer finite."""
-    if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
-        raise TrainingError(
-            f"iteration {iteration}: the weights are no longer finite numbers: give a smaller lr than {rate:g}"
-        )
 
 
 def _progress(line: dict[str, Any], folder: Path) -> ModalProgress:

@@ -13,7 +13,7 @@ from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.plans import DISARMED, PEACE, Course, Move, Neutral, Plan, ended, nearest
 from agents.scripted.planner.world import Orders, PlanPlayer
 from agents.scripted.prosocial import ProsocialPolicy
-from welfare_env.errors import did_you_mean
+from welfare_env import checks
 from welfare_env.game.game import Game
 
 if TYPE_CHECKING:
@@ -58,11 +58,9 @@ class CampaignPolicy(JointPolicy):
     """
 
     def __init__(self, plan: str = "no-home", victim: int = 1, begin: int = 0, taker: int = 1) -> None:
-        if plan not in PLANS:
-            raise ValueError(f"plan={plan!r:.40}: give {', '.join(PLANS)}{did_you_mean(str(plan), PLANS)}")
+        checks.choice("plan", plan, PLANS, ValueError)
         for name, number, least in (("victim", victim, 1), ("begin", begin, 0), ("taker", taker, 1)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise ValueError(f"{name}={number!r:.40}: give a whole number from {least}")
+            checks.whole(name, number, least, error=ValueError)
         self.plan, self.victim, self.begin, self.taker = plan, victim, begin, taker
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:

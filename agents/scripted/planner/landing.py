@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from agents.scripted.peaceful_policy import foreign_centers
+from agents.scripted.peaceful_policy import foreign_centers, occupied
 from agents.scripted.planner.distances import steps_between
 from agents.scripted.planner.plans import Course, Move
 
@@ -51,7 +51,7 @@ def landing(view: View, power: str, goals: Sequence[str], least: int = 0) -> Lan
     from scipy.optimize import linear_sum_assignment  # lazy: scipy is slow to import
 
     steps = steps_between(view.board, frozenset(foreign_centers(view, power)))
-    turns, taken = TURNS_LEFT[view.season], {unit[2:5] for units in view.units.values() for unit in units}
+    turns, taken = TURNS_LEFT[view.season], occupied(view)
     homes = sorted(set(view.board.start_centers[power]) & set(view.centers[power]))
     pieces = [(home, unit) for home in homes for unit in sorted(view.board.moves) if unit[2:5] == home]
     for winters in range(max(least, turns == 0), MAX_WINTERS + 1) if goals else ():

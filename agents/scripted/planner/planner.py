@@ -12,6 +12,7 @@ from agents.scripted.planner.drawing import PlanDrawer
 from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.search import PlanSearch
 from agents.scripted.planner.world import Orders, World
+from welfare_env import checks
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ class PlannerPolicy(JointPolicy):
     def __init__(
         self, budget: int = 100, nice: Policy | None = None, model: Policy | None = None, value: Value = least_gain
     ) -> None:
-        if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-            raise UnknownAgentError(f"budget={budget!r:.40}: give a whole number from 1")
+        checks.whole("budget", budget, 1, error=UnknownAgentError)
         for name, policy in (("nice", nice), ("model", model)):
             if policy is not None and not can_be_copied(policy):
                 raise UnknownAgentError(f"{name}: {type(policy).__name__} cannot be copied: give a scripted policy")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agents.scripted.center_partition import partition, planned_owners
 from agents.scripted.deterrents.matching import matched
 from agents.scripted.deterrents.ownership import fair_shares
-from agents.scripted.peaceful_policy import foreign_centers
+from agents.scripted.peaceful_policy import foreign_centers, occupied
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.landing import TURNS_LEFT, is_landing, own_landing
 from agents.scripted.planner.plans import Course, Move, Neutral
@@ -213,7 +213,7 @@ def rotation(view: View, members: Iterable[str]) -> dict[str, str]:
     board, members = view.board, tuple(members)
     homes = {center for power in members for center in board.start_centers[power]}
     loot = {center: power for power in members for center in view.centers[power] if center not in homes}
-    standing = {unit[2:5] for units in view.units.values() for unit in units}
+    standing = occupied(view)
     guarded = {unit[2:5] for other in board.powers if other not in members for unit in view.units[other]}
     ways: list[tuple[str, str, list[str]]] = []  # unit, its power, and where it may go
     for unit, power in sorted((each, member) for member in members for each in view.units[member]):
