@@ -31,6 +31,7 @@ from welfare_env.board.board import Board
 from welfare_env.errors import WelfareEnvError, did_you_mean
 from welfare_env.game.press import VOCABULARY_VERSION
 from welfare_env.rules import Rules
+from welfare_env.writing import replaced
 
 FORMAT = 3
 NETWORKS: dict[str, type[BoardNetwork]] = {"board": BoardNetwork, "board-by-power": ByPowerNetwork}  # by architecture
@@ -187,21 +188,15 @@ def write(folder: Path, about: Mapping[str, Any], weights: Weights) -> None:
     Raises:
         CheckpointError: a file cannot be written. Existing files are unchanged.
     """
-    drafts = {name: folder / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         content = safetensors.save({name: np.ascontiguousarray(value) for name, value in weights.items()})
         said = {"format": FORMAT, **about, "weights": hashlib.sha256(content).hexdigest()}
-        drafts[WEIGHTS].write_bytes(content)
-        drafts[ABOUT].write_text(json.dumps(said, indent=2) + "\n")
-        for name, draft in drafts.items():
-            os.replace(draft, folder / name)
+        with replaced(folder / ABOUT) as text, replaced(folder / WEIGHTS) as binary:
+            binary.write_bytes(content)
+            text.write_text(json.dumps(said, indent=2) + "\n")
     except (OSError, ValueError, SafetensorError) as error:
         raise CheckpointError(f"{shown(folder)}: the network cannot be written: {reason(error)}") from error
-    finally:
-        for draft in drafts.values():
-            with contextlib.suppress(OSError, ValueError):
-                draft.unlink()
 
 
 def load(folder: str | os.PathLike[str]) -> Checkpoint:

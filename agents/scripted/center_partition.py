@@ -100,35 +100,47 @@ def _routes(board: Board, power: str, unit: str) -> list[Route]:
 
 
 def _choose(board: Board, routes: list[Route]) -> np.ndarray:
-    """bool [routes]: the best set of routes, by a sequence of integer programs that keep earlier optima."""
-    program = _Program(board, routes)
-    program.maximize(program.minimum)
-    program.maximize(program.logarithms)
-    return program.maximize(-program.effort)[: len(routes)] > 0.5
-
-
-class _Program:
-    """The integer program: its constraints, and three objectives as vectors over the variables.
+    """bool [routes]: the best set of routes, by a sequence of integer programs that keep earlier optima.
 
     Variables: for each route whether it is taken; for each power and each number of centers it may gain (1, 2, ...)
     whether it gains that many; the smallest final count of a power.
     """
+    steps = [(power, gain) for power in board.powers for gain in range(1, len(board.start_units[power]) + 1)]
+    held = {power: len(centers) for power, centers in board.start_centers.items()}
+    program = _Program(board.name, len(routes) + len(steps) + 1)
+    for taken in _by(routes, lambda route: [(route.power, route.unit)]):
+        program.add(dict.fromkeys(taken, 1.0), 1, 1)
+    for taken in _by(routes, lambda route: [(t, place) for t in range(TURNS) for place in sorted(route.touches(t))]):
+        program.add(dict.fromkeys(taken, 1.0), 0, 1)
+    for power in board.powers:
+        gains = {i: 1.0 for i, route in enumerate(routes) if route.power == power and _gains(board, route)}
+        counted = [len(routes) + i for i, (whose, _) in enumerate(steps) if whose == power]
+        program.add(gains | dict.fromkeys(counted, -1.0), 0, 0)
+        program.add(dict.fromkeys(counted, 1.0) | {program.size - 1: -1.0}, -held[power], np.inf)
+    program.maximize({program.size - 1: 1.0})
+    program.maximize({len(routes) + i: _worth(held[power], gain) for i, (power, gain) in enumerate(steps)})
+    return program.maximize({i: -_effort(i, route) for i, route in enumerate(routes)})[: len(routes)] > 0.5
 
-    def __init__(self, board: Board, routes: list[Route]) -> None:
-        self.board, self.routes = board, routes
-        self.steps = [(power, gain) for power in board.powers for gain in range(1, len(board.start_units[power]) + 1)]
-        self.size = len(routes) + len(self.steps) + 1
+
+def _by(routes: list[Route], keys: Callable[[Route], Iterable[Hashable]]) -> Iterable[list[int]]:
+    """For every key, the numbers of the routes with it."""
+    members: dict[Hashable, list[int]] = {}
+    for i, route in enumerate(routes):
+        for key in keys(route):
+            members.setdefault(key, []).append(i)
+    return members.values()
+
+
+class _Program:
+    """An integer program for a map: `size` variables of 0 or 1 (the last one any whole number), and constraints."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name, self.size = name, size
         self.rows: list[np.ndarray] = []
         self.low: list[float] = []
         self.high: list[float] = []
-        self._one_route_a_unit()
-        self._apart()
-        self._count()
-        self.minimum = self._vector({self.size - 1: 1.0})
-        self.logarithms = self._vector({len(routes) + i: self._worth(*step) for i, step in enumerate(self.steps)})
-        self.effort = self._vector({i: _effort(i, route) for i, route in enumerate(routes)})
 
-    def maximize(self, objective: np.ndarray) -> np.ndarray:
+    def maximize(self, objective: Mapping[int, float]) -> np.ndarray:
         """float64 [variables]: the best point. Adds the constraint that later points are not worse by this objective.
 
         Raises:
@@ -138,57 +150,34 @@ class _Program:
 
         most = np.ones(self.size)
         most[-1] = np.inf
-        constraints = LinearConstraint(np.array(self.rows), np.array(self.low), np.array(self.high))
         found = milp(
-            -objective,
+            -self._row(objective),
             integrality=np.ones(self.size),
             bounds=Bounds(0, most),
-            constraints=constraints,
+            constraints=LinearConstraint(np.array(self.rows), np.array(self.low), np.array(self.high)),
             options={"mip_rel_gap": 0},  # by default a nearly optimal plan would be accepted
         )
         if not found.success:
-            raise PartitionError(f"no fairest partition of map {self.board.name!r}: the solver says {found.message!r}")
-        self._add(objective, -found.fun - TOLERANCE, np.inf)
+            raise PartitionError(f"no fairest partition of map {self.name!r}: the solver says {found.message!r}")
+        self.add(objective, -found.fun - TOLERANCE, np.inf)
         return found.x
 
-    def _one_route_a_unit(self) -> None:
-        for routes in self._by(lambda route: [(route.power, route.unit)]):
-            self._add(routes, 1, 1)
-
-    def _apart(self) -> None:
-        for routes in self._by(lambda route: [(t, place) for t in range(TURNS) for place in sorted(route.touches(t))]):
-            self._add(routes, 0, 1)
-
-    def _count(self) -> None:
-        for power in self.board.powers:
-            taking = {i: 1.0 for i, r in enumerate(self.routes) if r.power == power and _gains(self.board, r)}
-            counted = {len(self.routes) + i: 1.0 for i, (whose, _) in enumerate(self.steps) if whose == power}
-            self._add(self._vector(taking) - self._vector(counted), 0, 0)
-            held = len(self.board.start_centers[power])
-            self._add(self._vector({**counted, self.size - 1: -1.0}), -held, np.inf)
-
-    def _worth(self, power: str, gain: int) -> float:
-        """What the `gain`-th center adds to the logarithm of the power's final count."""
-        before = len(self.board.start_centers[power]) + gain - 1
-        return float(np.log(before + 1) - (np.log(before) if before else EMPTY_LOG))
-
-    def _by(self, keys: Callable[[Route], Iterable[Hashable]]) -> list[np.ndarray]:
-        """For every key, the vector that counts the routes with it."""
-        members: dict[Hashable, dict[int, float]] = {}
-        for i, route in enumerate(self.routes):
-            for key in keys(route):
-                members.setdefault(key, {})[i] = 1.0
-        return [self._vector(counted) for counted in members.values()]
-
-    def _vector(self, entries: dict[int, float]) -> np.ndarray:
-        vector = np.zeros(self.size)
-        vector[list(entries)] = list(entries.values())
-        return vector
-
-    def _add(self, row: np.ndarray, low: float, high: float) -> None:
-        self.rows.append(row)
+    def add(self, weights: Mapping[int, float], low: float, high: float) -> None:
+        """Add a constraint on a sum of weighted variables."""
+        self.rows.append(self._row(weights))
         self.low.append(low)
         self.high.append(high)
+
+    def _row(self, weights: Mapping[int, float]) -> np.ndarray:
+        row = np.zeros(self.size)
+        row[list(weights)] = list(weights.values())
+        return row
+
+
+def _worth(held: int, gain: int) -> float:
+    """What the `gain`-th center adds to the logarithm of the final count of a power that holds some."""
+    before = held + gain - 1
+    return float(np.log(before + 1) - (np.log(before) if before else EMPTY_LOG))
 
 
 def _effort(index: int, route: Route) -> float:
