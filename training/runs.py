@@ -129,8 +129,7 @@ def resume(
     Raises:
         TrainingError: there is no training in the folder. Others as `train`.
     """
-    config = config_of(folder, iterations)
-    return train(config, on_progress)
+    return train(config_of(folder, iterations), on_progress)
 
 
 def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:

@@ -13,9 +13,9 @@ import evaluation
 import welfare_env
 from agents.rl import TRAINED, checkpoint
 from agents.rl.inputs import InputEncoder
-from training.board.playing import play_games
 from training.board.rewards import Reward
 from training.board.runner import Play
+from training.board.sampling import play_games
 from training.board.seats import LEARNER, Lineup
 from welfare_env import Rules
 
