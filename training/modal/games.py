@@ -81,8 +81,7 @@ class ProgramOpponent:
         policy = agents.make(spec)
         if not isinstance(policy, ProgramPolicy):
             raise GameError(f"against={spec!r:.80}: give program:..., mix:... or best-reply:..., or 'self'")
-        is_mix = isinstance(policy, agents.MixPolicy)
-        shares = policy.shares if is_mix else ((policy.program(setting), Fraction(1)),)
+        shares = policy.shares if isinstance(policy, agents.MixPolicy) else [(policy.program(setting), Fraction(1))]
         self.shares: tuple[Share, ...] = tuple((program, share) for program, share in shares if share)
         self._policy, self._setting = policy, setting
         mode = setting.mode()
