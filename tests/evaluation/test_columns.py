@@ -72,7 +72,7 @@ def test_illegal_orders_are_counted_by_power() -> None:
     assert faulty["legal_rate"] == pytest.approx(1 - illegal / orders)
 
 
-@pytest.mark.parametrize("measured", [("self-play",), ("exploitability",), ("self-play", "exploitability")])
+@pytest.mark.parametrize("measured", [("self-play",), ("self-play", "exploitability")])
 def test_experiments_have_swept_columns(measured: tuple[str, ...]) -> None:
     swept = {"years": (1, 2), "mark": ("a", 1)}
     chosen = Experiment(

@@ -18,7 +18,7 @@ from evaluation.cli.commands import app
 from evaluation.experiments.compare import Comparison, contrasts, pairs_of
 from evaluation.measures.intervals import mean_estimate
 from evaluation.tables.comparison_tables import caption, contrast_cells
-from welfare_env import Rules, UnknownAgentError
+from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError
 
 RULES = Rules(years=2, press=None)
@@ -178,12 +178,6 @@ def test_other_seeds_and_numbers_are_not_paired(results: list[SelfPlayResult]) -
         evaluation.compare(results[0], played("dove", seed=1))
     with pytest.raises(EvaluationError, match="games is 6 for 'hold' but 5 for 'dove'"):
         evaluation.compare(results[0], played("dove", 5))
-
-
-def test_errors_come_before_the_first_game(played: list[GameSpec]) -> None:
-    with pytest.raises(UnknownAgentError, match="did you mean 'prosocial'"):
-        evaluation.compare("hold", "prosocail", **SMALL)
-    assert played == []
 
 
 # The command

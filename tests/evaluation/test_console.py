@@ -121,19 +121,6 @@ def test_a_near_miss_of_a_command(run: Run, arguments: list[str], meant: str) ->
     assert f"Did you mean '{meant}'" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        (["self-play", "hold", "--map", "standrad"], "did you mean 'standard'"),
-        (["modal", "play", "FairBott", "FairBot"], "FairBot"),
-    ],
-)
-def test_a_near_miss_of_a_policy_or_a_map(run: Run, arguments: list[str], meant: str) -> None:
-    code, _, err = run(*arguments)
-    assert code == 2
-    assert meant in err
-
-
 FOLDER, FILE = "it is a folder, not a file", "is a file, not a folder"
 MISPLACED = [
     (("self-play", "hold", "--store", "folder"), FOLDER),

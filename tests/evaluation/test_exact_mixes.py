@@ -1,4 +1,4 @@
-"""Exact values against networks and mixes, against a search that leaves nothing out, and against played games."""
+"""Exact values against networks and mixes, against a search of everything, played games and sampled values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import agents
+import evaluation
 import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
@@ -17,6 +18,7 @@ from evaluation import EvaluationError
 from evaluation.exact import best_response, exploitability
 from evaluation.exact.phases import Stepper
 from tests.evaluation.test_exact import Exhaustive, Restless, rules
+from welfare_env import Rules
 from welfare_env.engine import State, layout_of
 
 A, B = "PLAYERA", "PLAYERB"
@@ -204,3 +206,32 @@ def test_punishers_who_remember_are_refused_among_others(profile):
 def test_punishers_who_remember_may_name_the_default_of_shared():
     profile = "1*(punisher:t=1,remembers=yes) + 3*(punisher:t=1,shared=PLAYERA,remembers=yes)"
     assert exploitability("shared-clique:3", profile, 3, powers=["PLAYERB"]).responses["PLAYERB"].gain == 1
+
+
+YEARS = 4
+
+
+@pytest.mark.parametrize(
+    ("map_name", "profile", "gain"),
+    [
+        ("clique:3", "prosocial", 6),
+        pytest.param("clique:4", "prosocial", 7, marks=pytest.mark.slow),
+        pytest.param("clique:3", f"punisher:t=1,deviator={A}", 3, marks=pytest.mark.slow),
+        pytest.param("clique:4", f"punisher:t=1,deviator={A}", 4, marks=pytest.mark.slow),
+    ],
+)
+def test_sampled_exploitability_never_exceeds_the_exact_value(map_name, profile, gain):
+    sampled = evaluation.exploitability(
+        profile,
+        2,
+        map_name=map_name,
+        rules=Rules(press=None, years=YEARS),
+        deviator="portfolio",
+        coalitions=[[A]],
+        seed=0,
+    )
+    exact = best_response(map_name, profile, A, YEARS)
+    assert exact.gain == gain
+    assert 0 <= sampled.value.value * YEARS <= gain
+    if profile == "prosocial":
+        assert sampled.value.value > 0

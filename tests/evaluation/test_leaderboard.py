@@ -12,7 +12,7 @@ from agents.lm import Block, Request, make_model
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import CHARACTERS, babbler, pacifist, raider
-from agents.specs import listed, read_profile
+from agents.specs import read_profile
 from evaluation import ExperimentError, GameSpec
 from evaluation.experiment_files.description import load_experiment, parse_experiment
 from evaluation.experiments.deviators import read_deviators
@@ -26,7 +26,7 @@ from evaluation.report.report_folder import (
     read_study,
     write_results,
 )
-from welfare_env import Game, Rules, UnknownAgentError
+from welfare_env import Game, Rules
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "docs" / "leaderboard"
@@ -155,11 +155,6 @@ class TestPage:
         assert kept["raider"] < 0.5
         assert good["babbler"] < min(good["pacifist"], good["raider"])
         assert rows["pacifist"]["exploitability"]["value"] > 0
-
-
-def test_a_list_with_an_open_parenthesis() -> None:
-    with pytest.raises(UnknownAgentError, match="not closed"):
-        listed("(a,b")
 
 
 class TestCharacters:

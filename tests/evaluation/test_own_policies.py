@@ -1,16 +1,22 @@
-"""Evaluations of policies given as classes, factories and instances, and how often specs are read."""
+"""Policies of one's own, as classes, factories and instances: what they are shown, and the seeds that they draw."""
 
 import logging
 import pickle
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import agents
 import evaluation
-from agents import HoldPolicy, RandomPolicy
-from agents.specs import reading
+from agents import DovePolicy, DumbBotPolicy, ExploiterPolicy, HoldPolicy, RandomPolicy
+from agents.policy import ScriptedPolicy
+from agents.specs import read, reading
 from evaluation import EvaluationError, GameSpec
+from evaluation.play.playing import seat_seed
 from welfare_env import Rules, UnknownAgentError
 
 RULES = Rules(years=1, press=None)
@@ -91,13 +97,6 @@ def test_an_instance_is_copied_for_each_seat_and_game():
     assert policy.resets == 0
 
 
-def test_an_instance_that_keeps_state_in_itself_may_be_played_twice():
-    policy = agents.make("dove")
-    policy.reset("PLAYERA", 3)
-    first = evaluation.self_play(policy, games=1, **BOARD)
-    assert first.to_dict() == evaluation.self_play(policy, games=1, **BOARD).to_dict()
-
-
 def test_exploitability_of_what_has_no_name():
     result = evaluation.exploitability(lambda: HoldPolicy(), games=1, coalitions=["PLAYERA"], **BOARD)
     named = evaluation.exploitability("hold", games=1, coalitions=["PLAYERA"], **BOARD)
@@ -122,3 +121,101 @@ def test_faults_of_a_factory_are_named_before_a_game(played):
     with pytest.raises(UnknownAgentError, match="not a policy"):
         evaluation.self_play(dict, games=1, **BOARD)
     assert played == []
+
+
+class Looking(HoldPolicy):
+    """Overrides `act`, so that it may look."""
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        assert observation["observation"].shape[0] == len(info["view"].board.provinces)
+        return super().act(observation, info)
+
+
+class Plain:
+    """No subclass of ours, and says nothing about observations."""
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        self.holding = HoldPolicy()
+        self.holding.reset(agent, seed)
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        assert observation["action_mask"].any()
+        return self.holding.act(observation, info)
+
+
+@pytest.mark.parametrize("policy", [Looking, Plain])
+def test_who_may_look_is_shown_the_board(policy: Any) -> None:
+    evaluation.self_play(policy, games=1, rules=RULES)
+
+
+def test_our_scripted_players_do_not_look() -> None:
+    for spec in ("random", "hold", "prosocial", "dove", "dumbbot", "exploiter:nice=dove,attack=dumbbot"):
+        assert agents.make(spec).reads_observations is False  # type: ignore[attr-defined]
+    assert ScriptedPolicy().reads_observations is False
+    assert Looking().reads_observations is True
+
+
+def test_an_exploiter_looks_if_a_part_does() -> None:
+    assert ExploiterPolicy(HoldPolicy(), Plain()).reads_observations is True
+
+
+TOY: dict[str, Any] = {"rules": Rules(years=2, press=None), "map_name": "clique:3"}
+SEATS = ("FRANCE", "ITALY")
+SOURCE = """
+import numpy as np
+
+class Drawer:
+    def reset(self, agent, seed=0):
+        self.rng = np.random.default_rng(seed)
+
+    def act(self, observation, info):
+        view = info["view"]
+        return view.encode_orders([self.rng.choice(orders) for orders in view.legal_orders.values()])
+"""
+
+
+class Drawer:
+    """Draws its orders from the seed alone, as a user would write it."""
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        self.rng, drawn[agent] = np.random.default_rng(seed), [*drawn.get(agent, []), seed]
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        view = info["view"]
+        return view.encode_orders([self.rng.choice(orders) for orders in view.legal_orders.values()])
+
+
+drawn: dict[str, list[int]] = {}
+
+
+@pytest.mark.parametrize("policy", [Drawer, Drawer()])
+def test_seats_and_games_have_seeds_of_their_own(policy: Any) -> None:
+    drawn.clear()
+    one = evaluation.self_play(policy, games=4, **TOY)
+    seeds = [seed for each in drawn.values() for seed in each]
+    assert len(set(seeds)) == len(seeds) == 4 * 3
+    assert max(seeds) < 2**32  # what older generators take
+    assert evaluation.self_play(policy, games=4, **TOY).to_dict() == one.to_dict()
+
+
+def test_a_player_in_a_player_counts_and_keeps_its_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "drawer_of_test.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    own, nested = (
+        read(text)
+        for text in ("import:drawer_of_test.Drawer", "exploiter:nice=(import:drawer_of_test.Drawer),attack=dumbbot")
+    )
+    unnamed = read(lambda: ExploiterPolicy(nice=own.make(), attack=DumbBotPolicy()))
+    seeds = [[seat_seed(7, seat, each, each.make()) for seat in SEATS] for each in (own, nested, unnamed)]
+    assert len({*seeds[0], 7}) == 3
+    assert seeds[0] == seeds[1] == seeds[2]  # until it attacks, the exploiter plays the same as the policy
+    for ours in (read("exploiter:nice=dove,attack=dumbbot"), read(ExploiterPolicy(DovePolicy(), DumbBotPolicy()))):
+        assert seat_seed(7, "FRANCE", ours, ours.make()) == 7  # mixed with the power by the policies themselves
+
+
+@pytest.mark.slow
+def test_a_player_of_ones_own_has_the_same_seeds_in_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "drawer_of_test.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    paid = evaluation.self_play("import:drawer_of_test.Drawer", games=2, **TOY).rows()
+    assert paid == evaluation.self_play("import:drawer_of_test.Drawer", games=2, workers=2, **TOY).rows()

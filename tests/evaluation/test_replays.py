@@ -1,4 +1,4 @@
-"""The command `replay`, and what evaluation adds to a replay: promises, reasoning, measures."""
+"""The command `replay`, and what evaluation adds to a replay: promises, reasoning, measures, names of policies."""
 
 import json
 import re
@@ -11,6 +11,7 @@ import welfare_env
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
+from evaluation.report.policy_names import LONGEST, game_title, policy_names
 from evaluation.report.replays import annotations_of
 from tests.evaluation.conftest import call
 from welfare_env import Game, RecordError, Rules
@@ -189,3 +190,35 @@ class TestMessages:
 def test_damage_in_what_was_added_is_named(added, robbed):
     with pytest.raises(RecordError, match="damaged"):
         annotations_of(Game.from_record(robbed), robbed["welfare_env"] | added)
+
+
+def test_each_policy_has_a_short_name():
+    names = {
+        "prosocial": "Prosocial",
+        "exploiter:nice=prosocial,attack=dumbbot": "Exploiter",
+        "lm:openai/gpt-5.4,effort=low": "gpt-5.4",
+        "rl:runs/first/checkpoint-200": "checkpoint-200",
+        "import:my.module.Mirror,k=3": "Mirror",
+        "program:FairBot": "FairBot",
+        "": "",
+        "<b>" * 100: ("<b>" * 100)[:LONGEST],
+    }
+    assert policy_names([*names]) == names
+
+
+def test_different_policies_of_one_name_are_numbered():
+    specs = ["random", "dove", "random:orders=0.5", "random"]
+    assert policy_names(specs) == {"random": "Random #1", "dove": "Dove", "random:orders=0.5": "Random #2"}
+
+
+@pytest.mark.parametrize(
+    ("policies", "title"),
+    [
+        (["Dove"] * 7, "Dove in every seat"),
+        (["Dove"] * 5 + ["Random"] * 2, "Dove, with F and G as Random"),
+        (["Dove", "Random", "Hold"], "Dove, Random and Hold"),
+    ],
+)
+def test_a_title_names_the_players(policies, title):
+    players = dict(zip("ABCDEFG", policies, strict=False))
+    assert game_title(players, {power: power for power in players}) == title

@@ -45,12 +45,6 @@ def test_holding_still_earns_nothing() -> None:
     assert result.proficiency.value == pytest.approx((1 + 1 + 22 / 34) / 3)
 
 
-def test_on_a_toy_board_everyone_takes_its_neighbor() -> None:
-    result = self_play("prosocial", games=1, rules=QUICK, map_name="clique:4")
-    points = {power: estimate.value for power, estimate in result.welfare_per_year.items()}
-    assert points == dict.fromkeys(("PLAYERA", "PLAYERB", "PLAYERC", "PLAYERD"), 2)
-
-
 def test_the_standard_variant_has_scores_instead_of_welfare() -> None:
     result = self_play("hold", games=2, rules=STANDARD)
     squares = dict.fromkeys(SHARES, 9 / 70) | {"RUSSIA": 16 / 70}  # centers 3, Russia's 4; shares of their squares

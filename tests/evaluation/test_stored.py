@@ -73,6 +73,7 @@ class TestGames:
         game = listed(shelf)[2]
         assert listed(shelf, game["key"][:6]) == listed(shelf, game["key"]) == [game]
         assert listed(shelf, game["key"], game["key"][:6]) == [game]
+        assert "4 or more" in call("games", game["key"][:3], "--store", shelf, code=2)
 
     @pytest.mark.slow
     def test_games_are_written_to_files(self, shelf, tmp_path):
