@@ -15,9 +15,6 @@ SERIES = (BLUE, VERMILION, GREEN, PINK, SKY, ORANGE, BLACK)
 POLICIES = {"prosocial": BLUE, "dove": GREEN, "dumbbot": VERMILION, "random": SKY}
 """Colors of the most common policies; others take the rest of `SERIES`."""
 
-REWARDS = {"social": GREEN, "own": VERMILION, "inequity": PINK}
-"""Colors of training rewards, by name without parameters."""
-
 LEARNED = BLUE
 """Color of a single learning curve, and of our own results next to published ones."""
 
@@ -26,11 +23,6 @@ PUBLISHED = GRAY
 
 LEVEL = "#555555"
 """Color of reference lines, which always have a label."""
-
-
-def reward_color(reward: str) -> str:
-    """The color of a reward such as "inequity:1,0.5"; black if it is not in `REWARDS`."""
-    return REWARDS.get(reward.partition(":")[0], BLACK)
 
 
 def policy_colors(policies: list[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from agents.runtime.colors import POLICIES, REWARDS, SERIES, policy_colors, reward_color
+from agents.runtime.colors import POLICIES, SERIES, policy_colors
 from benchmarks.replay import findings
 from evaluation.report.figures import as_svg, draw
 from evaluation.report.page import report_page
@@ -125,8 +125,5 @@ def test_the_colors_are_those_of_the_list() -> None:
     listed = (LEADERBOARD.parent / "pictures" / "README.md").read_text("utf-8")
     for policy, color in POLICIES.items():
         assert re.search(rf"`{color}` [a-z ]+ \| policies \| {policy} ", listed)
-    for reward, color in REWARDS.items():
-        assert re.search(rf"`{color}` [a-z ]+ \| rewards \| .*{reward}", listed)
     for agent, shade in zip(POST, PALETTE, strict=False):
         assert re.search(rf"`{shade}` [a-z ]+ \| programs \| {agent.name} ", listed)
-    assert reward_color("inequity:1,0.5") == REWARDS["inequity"]

@@ -1,6 +1,7 @@
 """Pictures of docs/learning.md: axes from 0, names in words, one color per reward."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("torch")
 
-from agents.runtime.colors import REWARDS
-from research.learning.curves import NEVER, draw_rewards, draw_robbers
+from research.learning.curves import NEVER, REWARDS, draw_rewards, draw_robbers
 from research.learning.robbers import CURVES
 from research.learning.words import SETTINGS, draw, row
 
@@ -30,6 +30,8 @@ def test_a_reward_has_one_color_in_both_pictures(tmp_path: Path) -> None:
         colors = {line.get_label().split(" (")[0].split(";")[0]: line.get_color() for line in panel.get_lines()}
         assert all(colors[name] == REWARDS[reward.partition(":")[0]] for reward, name in NAMES.items())
         assert panel.get_ylim()[0] == 0
+    listed = (Path(__file__).parents[3] / "docs" / "pictures" / "README.md").read_text("utf-8")
+    assert all(re.search(rf"`{color}` [a-z ]+ \| rewards \| .*{reward}", listed) for reward, color in REWARDS.items())
 
 
 def test_words() -> None:
