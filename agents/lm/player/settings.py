@@ -64,17 +64,11 @@ class Style:
         for most in (None, self.note_tokens):
             self.request(Prompt((), _QUESTION), "", 0, max_tokens=most)  # checks the numbers
 
-    def flavour_of(self, view: View) -> Flavour:
-        """The flavour in this game."""
-        if self.flavour is not None:
-            return self.flavour
-        if view.power == MEDIATOR:
-            return Flavour.MEDIATOR
-        return Flavour.WD if view.rules.is_welfare else Flavour.SD
-
     def contents(self, view: View) -> Contents:
         """What the prompts have in this game."""
-        return Contents(self.flavour_of(view), self.ablation, self.addition, self.schema == "form")
+        usual = Flavour.WD if view.rules.is_welfare else Flavour.SD
+        flavour = self.flavour or (Flavour.MEDIATOR if view.power == MEDIATOR else usual)
+        return Contents(flavour, self.ablation, self.addition, self.schema == "form")
 
     def request(
         self,

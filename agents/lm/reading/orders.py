@@ -27,7 +27,7 @@ LONGEST_NAME = 200  # characters of a key: a recipient, several, or a unit
 GIVE = "GIVE"
 
 _BETWEEN_ORDERS = re.compile(r"[\n\r;,]+")
-_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")  # a remark: "(to take it, maybe)"
 _REMARKS = frozenset(
     {"reason", "reasoning", "reasons", "rationale", "why", "comment", "comments", "explanation", "note", "notes"}
     | {"remark", "purpose", "intent", "justification", "thought", "thoughts", "analysis", "priority", "confidence"}
@@ -100,7 +100,8 @@ def _texts(value: Any, view: View, issues: list[ParseIssue], key: str = "", is_i
             for name, part in value.items():
                 yield from _keyed(name, part, view, issues)
     elif value is not None:
-        pieces = _BETWEEN_ORDERS.split(_IN_PARENTHESES.sub(_without_signs, str(value)))
+        text = _IN_PARENTHESES.sub(lambda remark: _BETWEEN_ORDERS.sub(" ", remark[0]), str(value))
+        pieces = _BETWEEN_ORDERS.split(text)
         if isinstance(value, CutText) and pieces[-1].strip():
             note(issues, "order syntax", pieces.pop(), "cut off")
         yield from (_complete(key, piece, board) for piece in pieces if piece.strip())
@@ -165,8 +166,3 @@ def _place_of(text: str, board: Board) -> str:
     """The province of the unit that an order is for, or of a unit or a place; "" for other texts."""
     reading = read_order(text, board) or read_order(f"{text} H", board)
     return reading.place[:3] if reading else ""
-
-
-def _without_signs(match: re.Match[str]) -> str:
-    """A remark without the separators of orders: "(to take it, maybe)"."""
-    return _BETWEEN_ORDERS.sub(" ", match.group())
