@@ -16,8 +16,7 @@ def orders_at(seed=0, power="FRANCE", **position):
     return set(policy.orders(welfare_env.Game.from_position(**position).view(power)))
 
 
-@pytest.mark.parametrize("variant", ["welfare", "standard"])
-@pytest.mark.parametrize("power", welfare_env.load_board().powers)
+@pytest.mark.parametrize(("power", "variant"), [("FRANCE", "welfare"), ("TURKEY", "standard")])
 def test_beats_random(power, variant, seat):
     """One attacker among six random players, ten years, two games."""
     tables = [seat("dumbbot", "random", power, seed=seed, variant=variant).finish() for seed in (0, 1)]

@@ -11,9 +11,8 @@ from welfare_env.errors import ActionError
 
 MODAL = {"program": "program:FairBot", "mix": "mix:FairBot=1", "best-reply": "best-reply:to=program:FairBot"}
 BOARD = [
-    *("random", "dumbbot", "exploiter:nice=dove,attack=dumbbot", "marshal", "noisy:of=dove", "punisher:t=1"),
-    *("pact:years=1", "plan:budget=1", "campaign:plan=no-home", "import:agents.DovePolicy", "mix:dove=1/2,hold=1/2"),
-    *("language model", "scripted"),
+    *("random", "exploiter:nice=dove,attack=dumbbot", "marshal", "noisy:of=dove", "pact:years=1", "plan:budget=1"),
+    *("mix:dove=1/2,hold=1/2", "language model", "scripted"),
 ]
 
 

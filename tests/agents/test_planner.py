@@ -29,14 +29,11 @@ TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
 YEARS = range(1901, 1909)
 FOUND = [  # members, others, and a digest of the orders
-    (("PLAYERB",), "prosocial", "f2d9cf51095e"),
-    (("PLAYERA", "PLAYERC"), "dumbbot", "15de4b28e151"),
+    pytest.param(("PLAYERB",), "prosocial", "f2d9cf51095e", marks=pytest.mark.slow),
+    pytest.param(("PLAYERA", "PLAYERC"), "dumbbot", "15de4b28e151", marks=pytest.mark.slow),
     (("PLAYERA", "PLAYERB"), "marshal", "e89233979dc9"),
 ]
-COPIED = [
-    "random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot", "grim", "police", "sheriff",
-    "marshal", "fortress", "tit-for-tat", "pact", "posse", "noisy:of=dumbbot", "marshal:fight=dumbbot",
-]  # fmt: skip
+COPIED = ["random", "dumbbot", "exploiter:nice=dove,attack=dumbbot", "marshal", "pact", "posse", "noisy:of=dumbbot"]
 
 
 def played(policies: Mapping[str, Policy], game: Game) -> dict[str, list[str]]:
@@ -258,19 +255,17 @@ class TestLandings:
         assert self.orders("W1903A", [], ["KIE", "BER", "MUN"]) == ["A BER B", "A KIE B"]
 
 
+def gain(spec: str, deviator: str, who: tuple[str, ...], games: int = 1, **options: Any) -> float:
+    """What some powers gain together, in points a year of each."""
+    found = evaluation.exploitability(
+        spec, deviator=deviator, coalitions=[who], games=games, coordinated=len(who) > 1, **{**STANDARD, **options}
+    )
+    return found.gains[0].gain.value
+
+
 class TestPlanner:
-    def gain(self, spec: str, deviator: str, who: tuple[str, ...], games: int = 1, **options: Any) -> float:
-        found = evaluation.exploitability(
-            spec, deviator=deviator, coalitions=[who], games=games, coordinated=len(who) > 1, **options
-        )
-        return found.gains[0].gain.value
-
     def test_it_robs_the_prosocial(self) -> None:
-        assert self.gain("prosocial", "plan:budget=8", ("PLAYERB",), **TOY) > 0.5
-
-    def test_it_plays_alone_with_press_and_without_being_told_who_plays(self) -> None:
-        result = evaluation.self_play("plan:budget=1", games=1, rules=Rules(years=1), map_name="clique:3")
-        assert result.root_nash_welfare.value > 0
+        assert gain("prosocial", "plan:budget=5", ("PLAYERB",), **TOY) > 0.5
 
     def orders(self, planner: PlannerPolicy, members: Sequence[str], others: str) -> list[dict[str, list[str]]]:
         """What a planner orders in a game on clique:4."""
@@ -294,7 +289,7 @@ class TestPlanner:
         )
         assert gains[0] == {"PLAYERB": 0}  # peace is tried first
         first, again, other = (
-            self.orders(PlannerPolicy(budget=10, value=value), ("PLAYERB",), "prosocial")
+            self.orders(PlannerPolicy(budget=5, value=value), ("PLAYERB",), "prosocial")
             for value in (least_gain, least_gain, lambda gains: -sum(gains.values()))
         )
         assert first == again != other
@@ -311,19 +306,19 @@ class TestPlanner:
     def test_with_enough_budget_it_attains_the_exact_value_on_toy_boards(self, spec: str) -> None:
         best = exact.best_response("clique:3", spec, "PLAYERA", years=5)
         rules = Rules(years=5, press=None)
-        gain = self.gain(spec, "plan:budget=150", ("PLAYERA",), map_name="clique:3", rules=rules)
-        assert gain * 5 == pytest.approx(best.gain)
+        found = gain(spec, "plan:budget=150", ("PLAYERA",), map_name="clique:3", rules=rules)
+        assert found * 5 == pytest.approx(best.gain)
 
     @pytest.mark.slow
     def test_with_enough_budget_it_attains_the_exact_value_among_four(self) -> None:
         best = exact.best_response("clique:4", "prosocial", "PLAYERA", years=3)
         rules = Rules(years=3, press=None)
-        gain = self.gain("prosocial", "plan:budget=60", ("PLAYERA",), map_name="clique:4", rules=rules)
-        assert gain * 3 == pytest.approx(best.gain) == pytest.approx(2)
+        found = gain("prosocial", "plan:budget=60", ("PLAYERA",), map_name="clique:4", rules=rules)
+        assert found * 3 == pytest.approx(best.gain) == pytest.approx(2)
 
     @pytest.mark.slow
     def test_it_finds_that_sheriffs_can_be_robbed_of_their_homes(self) -> None:
-        assert self.gain("sheriff", "plan:budget=10", ("GERMANY",), **STANDARD) >= 0.4
+        assert gain("sheriff", "plan:budget=10", ("GERMANY",)) >= 0.4
 
 
 class Closed:
@@ -350,34 +345,16 @@ def test_odd_options() -> None:
 
 
 class TestCampaigns:
-    @pytest.mark.parametrize(("power", "victim"), [("AUSTRIA", 2), ("GERMANY", 1), ("FRANCE", 2)])
-    def test_sheriffs_are_robbed_of_their_homes(self, power: str, victim: int) -> None:
-        found = evaluation.exploitability(
-            "sheriff", deviator=f"campaign:plan=no-home,victim={victim}", coalitions=[(power,)], games=2, **STANDARD
-        )
-        assert found.gains[0].gain.value > 0.59
+    def test_sheriffs_are_robbed_of_their_homes(self) -> None:
+        assert gain("sheriff", "campaign:plan=no-home,victim=1", ("GERMANY",)) > 0.59
 
     def test_marshals_see_through_laundering(self) -> None:
         """They lost 0.2 points a year to it, until a thief could keep nothing that it takes from another thief."""
-        found = evaluation.exploitability(
-            "marshal",
-            deviator="campaign:plan=launder",
-            coalitions=[("ITALY", "RUSSIA")],
-            coordinated=True,
-            games=2,
-            **STANDARD,
-        )
-        assert found.gains[0].gain.value < -1
+        assert gain("marshal", "campaign:plan=launder", ("ITALY", "RUSSIA")) < -1
 
-    @pytest.mark.parametrize(("target", "least", "most"), [("prosocial", 0.4, 5), ("marshal", -9, -0.5)])
-    def test_handing_over_pays_beside_prosocial_players_and_not_beside_marshals(
-        self, target: str, least: float, most: float
-    ) -> None:
-        found = evaluation.exploitability(
-            target, deviator="campaign:plan=hand-over", coalitions=[("ITALY", "RUSSIA")], coordinated=True, games=2,
-            **STANDARD,
-        )  # fmt: skip
-        assert least < found.gains[0].gain.value < most
+    def test_handing_over_pays_beside_prosocial_players_and_not_beside_marshals(self) -> None:
+        gains = [gain(target, "campaign:plan=hand-over", ("ITALY", "RUSSIA")) for target in ("prosocial", "marshal")]
+        assert gains[0] > 0.4 > -0.5 > gains[1]
 
     def test_a_landing_takes_all_homes_in_one_fall_and_hands_them_over_in_the_next(self) -> None:
         """Germany and Italy, Austria's neighbors: among prosocial players both steps are seen in the game."""
@@ -404,21 +381,11 @@ class TestCampaigns:
 
     def test_framing_takes_what_is_due_to_the_neighbor(self) -> None:
         """Russia keeps a center more beside prosocial players, and nothing beside marshals."""
-        gains = {
-            target: evaluation.exploitability(
-                target, deviator="campaign:plan=frame,victim=3", coalitions=[("RUSSIA",)], games=2, **STANDARD
-            ).gains[0].gain.value
-            for target in ("prosocial", "marshal")
-        }  # fmt: skip
-        assert gains["prosocial"] > 0.5 > 0.01 > gains["marshal"]
+        gains = [gain(target, "campaign:plan=frame,victim=3", ("RUSSIA",)) for target in ("prosocial", "marshal")]
+        assert gains[0] > 0.5 > 0.01 > gains[1]
 
     @pytest.mark.parametrize("plan", PLANS)
     def test_they_run_on_any_board_in_any_number_of_years(self, plan: str) -> None:
-        for map_name, years in (("standard", 4), ("clique:3", 1), ("clique:3", 4), ("shared-clique:3", 2)):
-            rules = Rules(years=years, press=None)
-            powers = Game(map_name).powers[:2]
-            found = evaluation.exploitability(
-                "prosocial", deviator=f"campaign:plan={plan},begin=1", coalitions=[powers], coordinated=True, games=1,
-                rules=rules, map_name=map_name,
-            )  # fmt: skip
-            assert found.gains
+        for map_name, years in (("standard", 3), ("clique:3", 1), ("shared-clique:3", 3)):
+            rules, powers = Rules(years=years, press=None), Game(map_name).powers[:2]
+            gain("prosocial", f"campaign:plan={plan},begin=1", powers, rules=rules, map_name=map_name)

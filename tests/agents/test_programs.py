@@ -25,8 +25,7 @@ def play(env, specs, seed=0):
     return env.unwrapped.contest.history
 
 
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("players", [2, 4])
+@pytest.mark.parametrize(("spec", "players"), zip(SPECS, (2, 4, 2), strict=True))
 def test_writes_the_same_programs_in_every_way(spec, players):
     games = []
     for actions in ACTIONS:
@@ -58,10 +57,8 @@ def test_players_of_one_mix_and_seed_draw_each_for_itself():
     ("to", "reply"),
     [("CooperateBot", "DefectBot"), ("DefectBot", "DefectBot"), ("FairBot", "CooperateBot"), ("PrudentBot", "FairBot")],
 )
-@pytest.mark.parametrize("actions", ["library", "tokens"])
-def test_best_replies_are_the_posts(to, reply, actions):
-    (played,) = play(modal_env.make(epsilon=0.1, actions=actions), [f"best-reply:to=program:{to}", f"program:{to}"])
-    assert played.programs[0].name in (reply, modal_env.LIBRARY[reply].text)
+def test_best_replies_are_the_posts(to, reply):
+    (played,) = play(modal_env.make(epsilon=0.1, actions="tokens"), [f"best-reply:to=program:{to}", f"program:{to}"])
     assert played.programs[0] == modal_env.LIBRARY[reply]
 
 
@@ -77,8 +74,7 @@ def test_the_best_reply_to_a_mix_is_the_games(epsilon, cost):
     ("spec", "told"),
     [
         ("program:NoBot", "NoBot"),
-        ("mix:", "PROGRAM=SHARE"),
-        ("mix:FairBot=0.5", "add up to 1/2"),
+        ("mix:FairBot=0.5", "1/2"),
         ("mix:FairBot=2,DefectBot=-1", "from 0"),
         ("best-reply:to=(best-reply:to=program:FairBot)", "program:"),
     ],
@@ -88,29 +84,11 @@ def test_wrong_specs_are_told(spec, told):
         agents.make(spec)
 
 
-def test_programs_are_for_modal_env():
-    env = welfare_env.make(press=None, years=1)
-    env.reset(seed=0)
-    policy = agents.make("program:FairBot")
-    policy.reset(env.agent_selection)
-    observation, _, _, _, info = env.last()
-    with pytest.raises(ValueError, match="modal_env"):
-        policy.act(observation, info)
-
-
 def test_a_mix_takes_numbers_of_every_kind():
     agents.MixPolicy([("FairBot", 0.1)] * 10)
     agents.MixPolicy([("FairBot", "1/2"), ("[]false", Fraction(1, 2)), ("DefectBot", 0)])
     with pytest.raises(ValueError, match=r"FairBot=0\.3 add up to 3/10"):
         agents.MixPolicy([("FairBot", 0.3)])
-
-
-def test_before_reset_there_is_no_action():
-    env = modal_env.make()
-    env.reset(seed=0)
-    observation, _, _, _, info = env.last()
-    with pytest.raises(ValueError, match="reset"):
-        agents.make("program:FairBot").act(observation, info)
 
 
 def test_a_program_that_is_not_on_the_list():

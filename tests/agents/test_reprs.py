@@ -11,11 +11,9 @@ from agents.lm.models.scripted import ScriptedModel
 from agents.lm.player.policy import LMPolicy
 
 SHOWN = {
-    "hold": "HoldPolicy()",
     "dove:share=0.5": "DovePolicy(share=0.5)",
     "exploiter:nice=dove,attack=dumbbot,years=2": "ExploiterPolicy(nice=DovePolicy(), attack=DumbBotPolicy(), years=2)",
     "plan:budget=3": "PlannerPolicy(budget=3, model=DovePolicy())",
-    "human:": "HumanPolicy()",
     "mix:dove=1/4,hold=3/4": "MixturePolicy(0.25: DovePolicy(), 0.75: HoldPolicy())",
 }
 

@@ -15,7 +15,7 @@ from agents.lm.stub.replies import stub_reply
 from agents.specs import ProfileError
 from evaluation.play.game_spec import game_seed
 from welfare_env import Rules
-from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownAgentError, UnknownPowerError
+from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownPowerError
 
 SMALL = {"map_name": "clique:3", "years": 2, "message_rounds": 2}
 HOLD = json.dumps({"reasoning": "", "orders": [], "messages": {}})
@@ -86,13 +86,6 @@ def test_nothing_is_lost_between_the_texts() -> None:
     assert len(told) >= len(ended) - 2  # what comes after the last question is in no text
 
 
-def test_a_seed_repeats_the_game() -> None:
-    game = agents.SeatGame(others="random", **SMALL)
-    first, again, other = played(game, stub, 1), played(game, stub, 1), played(game, stub, 2)
-    assert first == again == played(agents.SeatGame(others="random", **SMALL), stub, 1)
-    assert first != other
-
-
 def test_the_gain_is_that_of_exploitability() -> None:
     """A seat that attacks like dumbbot among doves gains what `evaluation.exploitability` says."""
     rules = Rules(years=3, press=None)
@@ -111,24 +104,11 @@ def test_the_gain_is_that_of_exploitability() -> None:
     assert found == pytest.approx(result.gains[0].gain.per_game)
 
 
-def test_the_reward_follows_the_orders() -> None:
-    """Of two armies' worth of orders the one that disarms is paid more in Winter."""
-
-    def disarm(game):
-        orders = [order for of_unit in game.view.legal_orders.values() for order in of_unit if order.endswith(" D")]
-        return json.dumps({"orders": orders if game.view.phase_type == "A" else []})
-
-    game = agents.SeatGame("FRANCE", others="hold", years=1, press=None)
-    assert sum(turn.reward for turn in played(game, disarm)) == 3
-    assert sum(turn.reward for turn in played(game, lambda _: HOLD)) == 0
-
-
-@pytest.mark.parametrize("text", ["", "{" * 1000, "\x00\ud800"])
-def test_any_text_is_a_reply(text: str) -> None:
-    turns = played(agents.SeatGame(**SMALL), lambda _: text)
+def test_any_text_is_a_reply() -> None:
+    turns = played(agents.SeatGame(**SMALL), lambda _: "{\x00\ud800")
     assert turns[-1].is_done
     assert turns[1].reply is not None
-    assert turns[1].reply.issues or not text.strip()
+    assert turns[1].reply.issues
 
 
 def test_an_unreadable_reply_leaves_the_orders_of_the_round_before() -> None:
@@ -158,12 +138,10 @@ def test_games_of_the_baseline_are_kept_for_the_last_seeds_only(monkeypatch) -> 
     ("options", "error", "words"),
     [
         ({"seat": "FRANC"}, UnknownPowerError, "FRANCE"),
-        ({"others": "dve"}, UnknownAgentError, "dove"),
         ({"others": "program:FairBot"}, ProfileError, "programs"),
         ({"reward": "points"}, ConfigError, "welfare"),
         ({"baseline": "dove"}, ConfigError, "gain"),
         ({"reward": "gain", "others": "3*dove + 3*hold"}, ConfigError, "several"),
-        ({"reward": "gain", "baseline": "program:FairBot"}, ProfileError, "programs"),
         ({"variant": "standard"}, RulesError, "welfare"),
         ({"rules": Rules(mediator=True)}, RulesError, "mediator"),
     ],
@@ -205,8 +183,8 @@ def test_an_eliminated_seat_is_not_asked_again() -> None:
     assert turns[-1].text.startswith("The game is over. Welfare points: AUSTRIA ")
 
 
-@pytest.mark.parametrize("options", [{}, {"press": "tokens"}, {"reward": "gain", "baseline": "random"}], ids=str)
-def test_a_copy_goes_on_as_its_original(options) -> None:
+def test_a_copy_goes_on_as_its_original() -> None:
+    options = {"press": "tokens", "reward": "gain", "baseline": "random"}
     game = agents.SeatGame(others="1*random + 1*noisy:of=dove", **(SMALL | options))
     game.reset(seed=4)
     game.step(stub(game))

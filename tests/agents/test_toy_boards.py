@@ -61,7 +61,7 @@ def test_adjudication_is_the_engines(name):
     clique = clique_of(welfare_env.load_board(name))
     shape, rng = shape_of(clique), np.random.default_rng(1)
     w = np.zeros((kernels.SCRATCH_ROWS, kernels.MAX_PROVINCES), np.int16)
-    for _ in range(500):
+    for _ in range(300):
         unit, order = random_orders(clique, shape, rng)
         kernels.adjudicate(shape, unit, order, w)
         state = stepped(clique, unit, order)
@@ -103,25 +103,10 @@ def in_cores():
 
 
 class TestPunisher:
-    @pytest.mark.parametrize(("name", "each"), [("clique:3", [9, 9, 9]), ("shared-clique:3", [9, 9, 9, 4])])
-    def test_alone_it_follows_the_path(self, name, each):
-        assert played(name, "punisher:t=2", 5) == each
-
-    def test_who_gets_the_shared_core_can_be_said(self):
-        assert played("shared-clique:3", "punisher:t=1,shared=PLAYERD", 3) == [3, 6, 6, 6]
-
     def test_it_is_a_function_of_the_position(self):
         """Or `best_response`, which asks it in every position twice and without memory, would refuse it."""
         found = best_response("clique:3", "punisher:t=2,deviator=PLAYERB", "PLAYERB", 4)
         assert (found.profile_value, found.gain) == (7, 1)
-
-    def test_orders_are_legal_wherever_random_players_get_to(self):
-        for name, seed in (("clique:4", 0), ("shared-clique:3", 1), ("clique:6", 2)):
-            for position in wandered(name, seed, years=3):
-                for deviator in position.board.powers[:2]:
-                    for power, orders in punishing_orders(position.board, position.state, deviator).items():
-                        legal = {order for group in position.legal_orders(power).values() for order in group}
-                        assert set(orders) <= legal
 
     @pytest.mark.parametrize(
         ("in_core", "score"),
@@ -134,27 +119,6 @@ class TestPunisher:
         owner[[0, 3]] = 0
         unit[[0, 3]] = w[kernels.AFTER, [0, 3]] = in_core, 0
         assert score_position(shape, owner, unit, False, w) == score
-
-    def test_together_they_attack_where_the_deviator_stands(self):
-        units = {"PLAYERA": ["A CBX"], "PLAYERB": ["A HBX"], "PLAYERC": ["A CCX"]}
-        owned = {"PLAYERA": ["HAX", "CAX"], "PLAYERB": ["HBX", "CBX"], "PLAYERC": ["HCX", "CCX"]}
-        game = welfare_env.Game.from_position("F1902M", units, owned, map_name="clique:3")
-        found = punishing_orders(game.board, game.position.state, "PLAYERA")
-        attacked = [order for orders in found.values() for order in orders if order.endswith("- CBX")]
-        assert {order.split()[2] for order in attacked} == {"-", "S"}, found
-
-    def test_renamed_players_are_treated_alike(self):
-        game = welfare_env.Game("clique:3", Rules(press=None, years=3))
-        board = game.board
-        units = {"PLAYERA": ["A CAX"], "PLAYERB": ["A HBX"], "PLAYERC": []}
-        owned = {"PLAYERA": ["HAX", "CAX", "CCX"], "PLAYERB": ["HBX", "CBX"], "PLAYERC": ["HCX"]}
-        swap = str.maketrans("BC", "CB")
-        game = welfare_env.Game.from_position("S1902M", units, owned, map_name="clique:3")
-        other = welfare_env.Game.from_position("S1902M", renamed(units), renamed(owned), map_name="clique:3")
-        one = punishing_orders(board, game.position.state, "PLAYERA")
-        two = punishing_orders(board, other.position.state, "PLAYERA")
-        assert [order.replace("CBX", "x").translate(swap) for order in one["PLAYERB"]] != []
-        assert renamed(one) == two
 
     def test_who_remembers_sees_who_was_in_the_way(self):
         """The excluded player enters the shared core, too: on the board it looks as if the other one had stayed."""
@@ -195,9 +159,6 @@ class TestPunisher:
         [
             "punisher",
             "punisher:t=0",
-            "punisher:t=x",
-            "punisher:t=1,years=2",
-            "punisher:t=1,remembers=1",
             "punisher:t=1,deviator=PLAYERA,remembers=yes",
         ],
     )
@@ -217,43 +178,3 @@ class TestPunisher:
             punishing_orders(board, make_engine("fast", board, Rules(years=1)).initial(), "PLAYERX")
         with pytest.raises(ValueError, match="shared='PLAYERB'"):
             excluded(clique_of(welfare_env.load_board("shared-clique:3")), "PLAYERB")
-
-
-def renamed(named):
-    """B and C change names."""
-    swap = str.maketrans("BC", "CB")
-
-    def text(words):
-        return " ".join(
-            word[0] + word[1].translate(swap) + word[2] if len(word) == 3 else word for word in words.split()
-        )
-
-    return {power[:-1] + power[-1].translate(swap): [text(words) for words in given] for power, given in named.items()}
-
-
-def played(name, spec, years):
-    """Welfare points of a game of one policy for all."""
-    env = welfare_env.parallel_env(name, Rules(press=None, years=years))
-    observations, infos = env.reset(seed=0)
-    players = {power: agents.make(spec) for power in env.agents}
-    for power, player in players.items():
-        player.reset(power, 0)
-    points = dict.fromkeys(env.agents, 0)
-    while env.agents:
-        actions = {power: players[power].act(observations[power], infos[power]) for power in env.agents}
-        observations, rewards, _, _, infos = env.step(actions)
-        points = {power: points[power] + round(rewards.get(power, 0)) for power in points}
-    return list(points.values())
-
-
-def wandered(name, seed, years):
-    """The positions of a game of random players."""
-    game = welfare_env.Game(name, Rules(press=None, years=years))
-    players = {power: agents.make("random") for power in game.powers}
-    for power, player in players.items():
-        player.reset(power, seed)
-    while not game.is_done:
-        yield game.position
-        for power, player in players.items():
-            game.submit(power, player.act(None, {"view": game.view(power)}))
-        game.advance()

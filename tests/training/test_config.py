@@ -90,9 +90,7 @@ def test_a_config_is_read_as_it_was_written(config: TrainConfig) -> None:
 @pytest.mark.parametrize(
     ("config", "name"),
     [
-        (SELF_PLAY, "welfare"),
         (TrainConfig(variant="standard", against=("random", "dumbbot")), "standard-random-dumbbot"),
-        (RESPONSE, "best-response-prosocial"),
         (SMALL, "best-response-prosocial-clique:3"),
         (TrainConfig(map_name="clique:4"), "welfare-clique:4"),
     ],
@@ -113,7 +111,6 @@ def test_the_name_of_a_folder_is_never_too_long() -> None:
     [
         (("dove", "dove", "hold"), 0.5, {"dove": 1 / 3, "hold": 1 / 6, "league": 0.5}),
         (("dove", "dove", "hold"), 0.0, {"dove": 2, "hold": 1}),
-        (("dove", "hold"), 0.0, {"dove": 1, "hold": 1}),
         (("dove", "league", "hold"), 0.5, {"dove": 0.25, "hold": 0.25, "league": 0.5}),
         (("dove", "hold"), 1.0, {"league": 1}),
         (("league",), 0.5, {"league": 0.5}),

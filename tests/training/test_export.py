@@ -66,8 +66,7 @@ def logits_of(module: Any, seen: dict[str, np.ndarray]) -> np.ndarray:
         return module.forward_inference(batch)["action_dist_inputs"][0].numpy()
 
 
-@pytest.mark.parametrize("flat", [False, True])
-@pytest.mark.parametrize("form", ["aec", "parallel"])
+@pytest.mark.parametrize(("form", "flat"), [("aec", True), ("parallel", False)])
 def test_a_player_orders_what_its_network_chose_in_training(form: str, flat: bool, tmp_path: Path) -> None:
     """In every phase, by the environment's own observations there, and by the view here."""
     env = MAKERS[form](flat=flat)
@@ -148,6 +147,7 @@ def test_a_network_of_another_library_is_measured(tmp_path: Path) -> None:
     assert evaluation.exploitability("prosocial", deviator=spec, **options).value.value >= 0
 
 
+@pytest.mark.slow
 def test_playing_needs_no_ray_and_no_pickle(tmp_path: Path) -> None:
     env = MAKERS["aec"]()
     training.export(module_of(env, training.LegalOrdersModule), tmp_path, env=env)
@@ -157,6 +157,7 @@ def test_playing_needs_no_ray_and_no_pickle(tmp_path: Path) -> None:
     assert done.stdout.strip() == "False", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ray", ["import ray", "sys.modules['ray'] = None"])
 def test_a_network_of_ones_own_may_read_and_needs_no_ray(ray: str, tmp_path: Path) -> None:
     code = f"""
@@ -182,12 +183,9 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("change", "names"),
     [
         ({"format": 2}, "format 2"),
-        ({"encoding": 99}, "encoding 99"),
         ({"architecture": "transformer"}, "transformer"),
-        ({"size": {}}, "damaged"),
         ({"size": {"units": [10**9, 10**9], "activation": "tanh"}, "architecture": "mlp"}, "damaged"),
         ({"game": "chess"}, "chess"),
-        ({"weights": "0"}, "weights.safetensors"),
     ],
 )
 def test_damaged_and_later_players_are_refused(

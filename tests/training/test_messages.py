@@ -136,7 +136,7 @@ def noted(runner: BatchedEnvRunner, monkeypatch: pytest.MonkeyPatch) -> dict[tup
 
 
 class TestRunner:
-    @pytest.mark.parametrize(("map_name", "years"), [("clique:3", 3), ("standard", 1)])
+    @pytest.mark.parametrize(("map_name", "years"), [("clique:3", 2), ("standard", 1)])
     def test_its_games_are_those_of_the_parallel_environment(
         self, monkeypatch: pytest.MonkeyPatch, map_name: str, years: int
     ) -> None:
@@ -218,6 +218,7 @@ class TestImitation:
     def test_silence_is_not_taught(self) -> None:
         assert not watch(a_play(), "dumbbot", 2).observations[:, -2].any()
 
+    @pytest.mark.slow
     def test_words_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Parrot, "heard", {}, raising=False)
         lesson, reader = watch(a_play(), "parrot", 4), InputEncoder(BOARD, RULES)

@@ -33,7 +33,6 @@ from training.modal import ModalConfig, ModalProgress, ModalResult, train_modal
 from training.modal.games import ProgramOpponent, play, programs_of
 from training.modal.mixes import MixMetrics, rounded, spec_of
 from training.modal.networks import make_network
-from welfare_env.errors import UnknownAgentError
 
 ONE = Fraction(1)
 SMALL = ModalConfig("program:FairBot", iterations=5, games=8, save_every=2)
@@ -108,8 +107,9 @@ def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
 # How games are played.
 
 
-@pytest.mark.parametrize("actions", ["library", "tokens"])
-@pytest.mark.parametrize("against", ["self", "mix:FairBot=1/2,PrudentBot=1/4,DefectBot=1/4"])
+@pytest.mark.parametrize(
+    ("actions", "against"), [("library", "mix:FairBot=1/2,PrudentBot=1/4,DefectBot=1/4"), ("tokens", "self")]
+)
 def test_games_are_those_of_the_environment(actions: str, against: str) -> None:
     """What was written, written again in `modal_env.make`, is paid the same; and every action was open."""
     setting = ModalConfig(against, actions).setting()
@@ -271,12 +271,9 @@ def test_another_training_is_not_overwritten(copied: ModalConfig) -> None:
     ("options", "error", "told"),
     [
         ({"against": "prosocial"}, modal_env.GameError, "program:"),
-        ({"against": "program:FareBot"}, UnknownAgentError, "FareBot"),
         ({"against": "program:JustBot"}, modal_env.ProgramActionError, "not among the programs"),
         ({"against": "program:PrudentBot", "actions": "tokens", "budget": 3}, modal_env.FormulaError, "7 tokens"),
         ({"actions": "formula"}, TrainingError, "tokens"),
-        ({"agents": ("FareBot",)}, modal_env.FormulaError, "FareBot"),
-        ({"epsilon": "-1"}, modal_env.GameError, "epsilon"),
         ({"budget": 4}, modal_env.GameError, "budget"),
         ({"iterations": 0}, TrainingError, "iterations=0"),
     ],

@@ -46,14 +46,21 @@ def test_rllibs_checker_passes(name: str, form: str, flat: bool) -> None:
     check_multiagent_environments(make({"form": form, "flat": flat, **SMALL[name]}))
 
 
-@pytest.mark.parametrize(("name", "form", "flat"), CASES)
-@pytest.mark.parametrize("masking", ["LegalOrdersModule", "ActionMaskingTorchRLModule"])
-def test_modules_choose_what_is_legal_and_learn(name: str, form: str, flat: bool, masking: str) -> None:
+OURS, RLLIBS = training.LegalOrdersModule, ActionMaskingTorchRLModule  # which takes vectors only
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "flat", "module"),
+    [
+        ("welfare_env", "parallel", False, OURS),
+        ("modal_env", "aec", True, RLLIBS),
+        pytest.param("welfare_env", "aec", True, OURS, marks=pytest.mark.slow),
+        pytest.param("welfare_env", "parallel", True, RLLIBS, marks=pytest.mark.slow),
+        pytest.param("modal_env", "parallel", False, OURS, marks=pytest.mark.slow),
+    ],
+)
+def test_modules_choose_what_is_legal_and_learn(name: str, form: str, flat: bool, module: Any) -> None:
     """By RLlib's own runner and Learner, without Ray's processes."""
-    is_ours = masking == "LegalOrdersModule"
-    if not (is_ours or flat):
-        pytest.skip("RLlib's module takes vectors")
-    module = training.LegalOrdersModule if is_ours else ActionMaskingTorchRLModule
     config = configured(name, module, form=form, flat=flat)
     runner = MultiAgentEnvRunner(config=config, worker_index=0)
     episodes = runner.sample(num_episodes=2)
@@ -77,12 +84,13 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(
-    ("module", "error", "names"),
+    ("maker", "module", "error", "names"),
     [
-        (None, ValueError, "training.LegalOrdersModule"),
-        (ActionMaskingTorchRLModule, KeyError, "flat=True"),
+        ("board aec", None, ValueError, "training.LegalOrdersModule"),
+        ("modal parallel", None, ValueError, "training.LegalOrdersModule"),
+        ("board parallel", RLLIBS, KeyError, "flat=True"),
+        ("modal aec", RLLIBS, KeyError, "flat=True"),
     ],
 )
 def test_an_error_names_what_to_write(maker: str, module: Any, error: type[Exception], names: str) -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -148,21 +147,35 @@ class TestCachedModel:
         assert (cache.count(), model.complete(REQUEST).text) == (0, "up")
 
     def test_equal_questions_at_once_are_paid_for_once(self, cache: ResponseCache) -> None:
-        inner = ScriptedModel(["the one"], latency=0.05)
+        inner = ScriptedModel(["the one"])
         model = CachedModel(inner, cache)
-        with ThreadPoolExecutor(8) as pool:
-            replies = list(pool.map(lambda _: model.complete(REQUEST), range(8)))
-        assert {reply.text for reply in replies} == {"the one"}
+
+        async def main() -> list[Reply]:
+            return await asyncio.gather(*[model.acomplete(REQUEST) for _ in range(8)])
+
+        assert {reply.text for reply in asyncio.run(main())} == {"the one"}
         assert len(inner.requests) == 1
 
     def test_if_the_one_that_asks_is_stopped_or_cancelled_another_asks(self, cache: ResponseCache) -> None:
         """They may belong to a game that goes on."""
-        inner = ScriptedModel([StoppedError("the game ends"), "asked by a third"], latency=0.05)
+        gates: asyncio.Queue[asyncio.Future[None]] = asyncio.Queue()
+
+        class Gated(ScriptedModel):
+            """Every question waits at a gate."""
+
+            async def acomplete(self, request: Request) -> Reply:
+                gates.put_nowait(gate := asyncio.get_running_loop().create_future())
+                await gate
+                return await super().acomplete(request)
+
+        inner = Gated([StoppedError("the game ends"), "asked by a third"])
 
         async def main() -> list[Any]:
             asked = [asyncio.create_task(CachedModel(inner, cache).acomplete(REQUEST)) for _ in range(5)]
-            await asyncio.sleep(0.07)
+            (await gates.get()).set_result(None)
+            await gates.get()  # the second asks
             asked[1].cancel()
+            (await gates.get()).set_result(None)
             return await asyncio.gather(*asked, return_exceptions=True)
 
         stopped, cancelled, *replies = asyncio.run(main())
@@ -174,7 +187,7 @@ class TestProcesses:
     @pytest.mark.slow
     def test_many_write_at_once(self, path: Path) -> None:
         children = [child("print(*(ask(number).text for number in range(40)), sep='|')", path) for _ in range(2)]
-        said = [process.communicate(timeout=60)[0].strip().split("|") for process in children]
+        said = [process.communicate()[0].strip().split("|") for process in children]
         assert said == [[f"reply to question {number}" for number in range(40)]] * 2
         with ResponseCache(path) as cache:
             assert cache.count() == 40
@@ -229,7 +242,7 @@ class TestFiles:
             ResponseCache(filled).get(f"{7:064}")
 
     @pytest.mark.parametrize(
-        "text", ["", "[]", "{}", '{"failed": "no kind", "text": "", "faults": [], "usage": null}', "[" * 100_000]
+        "text", ["", "{}", '{"failed": "no kind", "text": "", "faults": [], "usage": null}', "[" * 100_000]
     )
     def test_what_is_no_reply(self, filled: Path, text: str) -> None:
         for wrong in (text, json.dumps(asdict(REPLY) | {"text": 5})):

@@ -100,7 +100,6 @@ def test_another_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("gpt-4o", "gpt-4o-2024-08-06", True),
         ("meta-llama/Llama-3", "llama-3", True),
-        ("llama3", "llama3:latest", True),
         ("gpt-4o", "claude-sonnet", False),
     ],
 )

@@ -5,6 +5,8 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agents.lm.prompts import build
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
@@ -68,23 +70,18 @@ def test_spellings_beyond_those_of_the_game() -> None:
 PARIS, BOTH = ["A PAR - BUR"], ["A PAR - BUR", "A MAR H"]
 NESTED = [
     ([{"unit": "A PAR", "from": "PAR", "action": "MOVE", "to": "BUR"}], PARIS),
-    ([{"unit": {"type": "A", "location": "PAR"}, "action": "MOVE", "to": "BUR"}], PARIS),
     ([{"unit": "A PAR", "order": "- BUR", "reason": "A MAR H"}], PARIS),
     ([{"A PAR": "- BUR", "reason": "take it"}], PARIS),
     ([{"order": {"unit": "A PAR", "action": "move", "to": "BUR"}}], PARIS),
     ({"A PAR": {"order": "A PAR - BUR", "reason": "take it"}}, PARIS),
     ({"FRANCE": {"A PAR": {"action": "move", "target": "BUR"}}}, PARIS),
-    ({"1": {"unit": "A PAR", "action": "move", "to": "BUR"}}, PARIS),
     ({"A PAR": {"type": "hold", "comment": "wait for Germany, then go"}}, ["A PAR H"]),
     ([{"unit": "A PAR", "action": "support", "target": "A MAR - BUR"}], ["A PAR S A MAR - BUR"]),
     ([{"first": "A PAR - BUR", "second": "A MAR H"}], BOTH),
     ({"A PAR": "A PAR - BUR", "A MAR": "H"}, BOTH),
-    ({"FRANCE": {"A PAR": "BUR", "A MAR": "A MAR H"}, "x": []}, BOTH),
-    ([{"unit": "A PAR", "order": "A PAR - BUR"}, {"unit": "A MAR", "action": "hold"}], BOTH),
     ({"0": {"unit": "A PAR", "to": "BUR"}, "1": {"unit": "A MAR", "action": "hold"}}, BOTH),
     ([{"first": {"unit": "A PAR", "to": "BUR"}, "second": {"unit": "A MAR", "action": "hold"}}], BOTH),
     ([["A PAR - BUR"], ["A MAR H"]], BOTH),
-    ("A PAR - BUR\nA MAR H", BOTH),
     ("A PAR - BUR, A MAR H (or, if you like, not)", BOTH),
 ]
 
@@ -96,19 +93,14 @@ def test_orders_as_objects_are_read_however_they_are_nested() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [
-        {"GIVE": "2 ENGLAND"},
-        {"GIVE": ["ENGLAND", "England"]},
-        {"GIVE": {"to": "ENGLAND", "points": 2, "reason": "for peace with ITALY"}},
-        [{"action": "give", "to": "ENGLAND", "points": 2}],
-    ],
+    [{"GIVE": ["ENGLAND", "England"]}, {"GIVE": {"to": "ENGLAND", "points": 2, "reason": "for peace with ITALY"}}],
 )
 def test_gifts_are_read_however_they_are_nested(given: Any) -> None:
     parsed = parse(json.dumps({"orders": given}), winter())
     assert (parsed.orders, lost(parsed)) == (["GIVE ENGLAND", "GIVE ENGLAND"], [])
 
 
-@pytest.mark.parametrize("points", ["3", "999999", "9999999", "9" * 150])
+@pytest.mark.parametrize("points", ["3", "9" * 150])
 def test_no_more_points_are_given_than_there_are(points: str) -> None:
     for text in (f"GIVE {points} ENGLAND", f"GIVE ENGLAND {points}"):
         parsed = parse(json.dumps({"orders": [text, "GIVE 1 ENGLAND"]}), winter())
@@ -122,9 +114,7 @@ LOST = [
     (lambda: OPENING, "A MUN H", "order of others"),
     (lambda: OPENING, "F PAR - BUR", "order not legal"),
     (lambda: OPENING, "A PAR - MOS", "order not legal"),
-    (lambda: OPENING, "GIVE GERMANY", "order not legal"),
     (lambda: OPENING, "A PAR - XYZ", "order syntax"),
-    (lambda: OPENING, "A PAR - BUR S A MAR", "order syntax"),
     (lambda: OPENING, "A PAR - BUR" + " " * 300 + "!", "order syntax"),
     (fall, "F MAO - SPA", "order unclear"),
     (fall, "F LYO - SPA/NC", "order coast"),
@@ -210,18 +200,9 @@ MESSAGES = [
     ([{"to": "GERMANY", "text": "hi", "content": "War!", "x": 1}], [("GERMANY", "hi")], ["unused", "unused"]),
     ({"GERMANY": "None", "ITALY": " n/a.", "RUSSIA": "...", "TURKEY": "(no message)"}, [], ["no message"] * 4),
     ({"GERMANY": "None of us wins."}, [("GERMANY", "None of us wins.")], []),
-    (
-        {"1": {"to": "GERMANY", "text": "hi"}, "2": {"to": "ITALY", "text": "ho"}},
-        [("GERMANY", "hi"), ("ITALY", "ho")],
-        [],
-    ),
-    ({"GERMANY": 7}, [("GERMANY", "7")], []),
     ([{"recipient": ["GERMANY", "ITALY"], "message": "hi"}], [("GERMANY", "hi"), ("ITALY", "hi")], []),
-    ([{"GERMANY": "a"}, {"GERMANY": "b"}], [("GERMANY", "a\nb")], []),
-    ({"to": "GERMANY", "content": "hi"}, [("GERMANY", "hi")], []),
     ({"FRANCE": "hi"}, [], ["message to itself"]),
     ({"PRUSSIA": "hi", "": "hi"}, [], ["recipient", "field"]),
-    ({"x" * 300: "hi"}, [], ["recipient"]),
     (["hi", 3], [], ["field", "field"]),
     (None, [], []),
     ({"GERMANY": "x" * 5000}, [("GERMANY", "x" * MAX_MESSAGE_LENGTH)], ["message too long"]),
@@ -238,10 +219,8 @@ ACCEPTED, REFUSED = [("GERMANY", "accept")], [("GLOBAL", "refuse")]
 
 MESSAGES_OF_WORDS = [
     ({"GERMANY": "  Propose \n PEACE . "}, [("GERMANY", "propose peace")], []),
-    ({"GERMANY": "", "ITALY": None}, [], []),
     ({"ALL": "refuse", "Italy and Russia": "accept"}, [*REFUSED, ("ITALY", "accept"), ("RUSSIA", "accept")], []),
     ({"GERMANY": "accept.."}, [], ["word"]),
-    ({"GERMANY": 4}, [], ["word"]),
     ({"GERMANY": "accept\nrefuse"}, [], ["word"]),
     ({"GERMANY": ["accept", "refuse"]}, ACCEPTED, ["second word"]),
     ([{"GERMANY": "hi"}, {"GERMANY": "accept"}, {"GERMANY": "Accept"}], ACCEPTED, ["word", "second word"]),
@@ -283,11 +262,9 @@ def test_a_proper_reply() -> None:
         ("```json\n{}\n```", []),
         ("Here is my reply:\n```\n{}\n```\nGood luck to me!", ["prose"]),
         ("I think {{it's}} odd. {}", ["prose"]),
-        ("{{{}}}", ["prose"]),
         ('{{"reply": {}}}', []),
         ("[{}]", ["prose"]),
         ('{{"orders": ["A PAR H"], "messages": {{}}}} No, better: {}', ["prose", "several objects"]),
-        ("An open brace {{ it's odd. {}", ["prose"]),
     ],
 )
 def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
@@ -323,11 +300,9 @@ DRAFT = '{"orders": ["A PAR H"], "messages": {"ENGLAND": "DRAFT", "GLOBAL": "DRA
 CUT_OFF = [
     (f'{{"draft": {DRAFT}, "final": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
     (f'{{"thinking": {DRAFT}}}', []),
-    (f'{{"thoughts": [{DRAFT}], "reply": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
     (f'{{"reply": {{"orders": ["A MAR H"]}}, "analysis": {DRAFT}}}', ["A MAR H"]),
     (DRAFT + ' Better: {"orders": ["A MAR H"], "mess', ["A MAR H"]),  # the last object is cut off
     (DRAFT + ' Better: {"ord', []),
-    (DRAFT + ' Better: {"reasoning""', []),
     (f'{{"draft": {DRAFT}, "fin', []),
     (DRAFT[:-2], ["A PAR H"]),
     (DRAFT.replace("{", "{'x': 1, ", 1)[:-1], ["A PAR H"]),
@@ -392,17 +367,16 @@ QUOTED = [
 ]
 
 
-@pytest.mark.parametrize("quoted", QUOTED, ids=["messages", "orders", "both", "reasoning"])
-@pytest.mark.parametrize(
-    "form",
-    [
-        "{reply} England wrote: {quoted}",
-        "England wrote: {quoted}. My reply: {reply}",
-        "```json\n{reply}\n```\nThey had sent\n```json\n{quoted}\n```",
-        "[{reply}, {quoted}]",
-        '{{"reply": {reply}, "they_wrote": {quoted}}}',
-    ],
-)
+BESIDE = [
+    "{reply} England wrote: {quoted}",
+    "England wrote: {quoted}. My reply: {reply}",
+    "```json\n{reply}\n```\nThey had sent\n```json\n{quoted}\n```",
+    "[{reply}, {quoted}]",
+    '{{"reply": {reply}, "they_wrote": {quoted}}}',
+]
+
+
+@given(st.sampled_from(BESIDE), st.sampled_from(QUOTED))
 def test_a_quotation_beside_a_whole_reply_is_not_the_reply(form: str, quoted: Any) -> None:
     parsed = parse(form.format(reply=json.dumps(REPLY), quoted=json.dumps(quoted)), OPENING)
     assert (parsed.orders, parsed.messages, parsed.reasoning) == (WHOLE.orders, WHOLE.messages, WHOLE.reasoning)
@@ -421,9 +395,7 @@ HEARD.send("ENGLAND", "GLOBAL", "Let us all attack Germany.", 1)
 HEARD.advance()
 
 
-@pytest.mark.parametrize(
-    "said", ["Let us all attack Germany.", "England: let us all  attack Germany.", "us all attack"]
-)
+@pytest.mark.parametrize("said", ["England: let us all  attack Germany.", "us all attack"])
 def test_what_another_player_wrote_completes_no_reply(said: str) -> None:
     """A reply without messages beside a quotation of messages sends none."""
     orders, quoted = json.dumps({"orders": ["A PAR H"]}), json.dumps({"messages": {"GLOBAL": said}})
@@ -472,18 +444,15 @@ def test_quotation_marks_inside_texts(value: str, expected: str) -> None:
     assert parsed.messages == [("ITALY", expected), ("GERMANY", "x")]
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "I hold.", "[]", "null", '"A PAR H"', '["A PAR H"]', "{}", '{"a": 1}', "\ud800", "}{"]
-)
+@pytest.mark.parametrize("text", ["", "I hold.", '["A PAR H"]', "{}", '{"a": 1}', "\ud800", "}{"])
 def test_no_object(text: str) -> None:
     parsed = parse(text, OPENING)
     assert (parsed.orders, parsed.messages, parsed.reasoning) == ([], [], "")
     assert kinds(parsed) == ["no object"]
 
 
-@pytest.mark.parametrize("indent", [None, 2])
-def test_a_reply_that_is_cut_off_anywhere_keeps_what_was_whole(indent: int | None) -> None:
-    text = json.dumps(REPLY, indent=indent)
+def test_a_reply_that_is_cut_off_anywhere_keeps_what_was_whole() -> None:
+    text = json.dumps(REPLY, indent=2)
     for end in range(len(text)):
         parsed = parse(text[:end], OPENING)
         assert WHOLE.orders[: len(parsed.orders)] == parsed.orders
@@ -514,10 +483,8 @@ CODED = json.dumps(SHORT)
         json.dumps({"name": "reply", "arguments": SHORT}),
         json.dumps([{"type": "function", "function": {"name": "reply", "arguments": CODED}}]),
         json.dumps({key: part if isinstance(part, str) else json.dumps(part) for key, part in SHORT.items()}),
-        json.dumps({"orders": json.dumps(["A PAR - BUR"]), "messages": json.dumps({"ITALY": "Hi"})}),
         f"<tool_call>\n{json.dumps({'name': 'reply', 'arguments': CODED})}\n</tool_call>",
         f"[TOOL_CALLS]reply{CODED}",
-        f"[TOOL_CALLS][{json.dumps({'name': 'reply', 'arguments': SHORT})}]",
         f"<|python_tag|>{json.dumps({'name': 'reply', 'parameters': SHORT})}",
     ],
 )

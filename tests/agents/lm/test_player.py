@@ -8,7 +8,7 @@ import agents
 import modal_env
 import welfare_env
 from agents.lm import Reply, ScriptedModel, Usage
-from agents.lm.errors import BudgetError, ConfigError, ModelError, PromptError
+from agents.lm.errors import BudgetError, ModelError, PromptError
 from agents.lm.player.policy import LMPolicy, language_models
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
@@ -98,12 +98,7 @@ class TestTurns:
     @pytest.mark.slow
     @pytest.mark.parametrize("parallel", [False, True])
     @pytest.mark.parametrize(
-        "options",
-        [
-            *({}, {"press": None}, {"mediator": True}, {"transfers": True}, {"variant": "standard"}),
-            {"press": "tokens", "mediator": True},
-        ],
-        ids=str,
+        "options", [{"press": None, "variant": "standard"}, {"transfers": True}, {"press": "tokens", "mediator": True}]
     )
     def test_plays_in_both_environments(self, options, parallel):
         rules = welfare_env.Rules(years=2, **options)
@@ -169,7 +164,7 @@ class TestNotes:
         asked(policy, game, "messages", 1)
         return policy, model
 
-    @pytest.mark.parametrize("note", ["", " \n", "<think>Well</think>", Reply("<think>Well, Italy", finish="length")])
+    @pytest.mark.parametrize("note", [" \n", Reply("<think>Well, Italy", finish="length")])
     def test_a_note_without_a_text_is_counted_and_the_messages_are_told(self, note):
         policy, model = self.noted(note)
         assert policy.ledger.losses == {"empty note": 1}
@@ -191,15 +186,12 @@ class TestFailures:
         assert ledger.faults == {"timeout": 4, "server": 2}
         assert [turn.get("fault") for turn in ledger.turns] == [None, "empty", "empty"]
 
-    @pytest.mark.parametrize("error", [BudgetError("used up"), ConfigError("no key")])
-    def test_what_would_fail_again_is_raised(self, error):
-        policy, _ = player([error])
-        with pytest.raises(type(error)):
+    def test_what_would_fail_again_is_raised(self):
+        policy, _ = player([BudgetError("used up")])
+        with pytest.raises(BudgetError):
             asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
 
-    @pytest.mark.parametrize(
-        "text", ["", "no JSON", "{", '{"orders": 5}', "[" * 5000, '{"orders": ["A LON H"]}', "\ud800 <|im_end|>"]
-    )
+    @pytest.mark.parametrize("text", ["", '{"orders": 5}', '{"orders": ["A LON H"]}', "\ud800 <|im_end|>"])
     def test_any_reply_is_played_and_losses_are_kept(self, text):
         policy, _ = player(lambda request: text)
         action = asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
@@ -277,14 +269,13 @@ class TestExploiter:
         policies["FRANCE"] = ExploiterPolicy(nice, agents.make("dumbbot"), **options)
         return policies, nice
 
-    @pytest.mark.parametrize("parallel", [False, True])
-    def test_disarms_in_the_end_whatever_the_model_orders(self, parallel):
+    def test_disarms_in_the_end_whatever_the_model_orders(self):
         """Orders that come with the messages of a last Winter would keep those that disarm from being asked for."""
         builds = reply([f"{unit} {place} B" for unit, place in (("A", "PAR"), ("A", "MAR"), ("F", "BRE"))])
         nice = LMPolicy(ScriptedModel(lambda request: builds if request.schema else "Note."), summariser=None)
         policies = {power: HoldPolicy() for power in welfare_env.Game().powers}
         policies["FRANCE"] = ExploiterPolicy(nice, agents.make("dumbbot"), years=1, last_years=1)
-        game = play(policies, welfare_env.Rules(years=3), parallel=parallel)
+        game = play(policies, welfare_env.Rules(years=3))
         assert game.units["FRANCE"] == ()
 
     def test_language_models_of_a_policy(self):
@@ -308,25 +299,19 @@ class TestPrograms:
             env.step(None if terminated or truncated else policies[name].act(observation, info))
         return policies["player_0"], model, env.unwrapped.contest.history
 
-    @pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
-    def test_writes_a_program_a_round(self, actions):
+    def test_writes_a_program_a_round(self):
         answer = json.dumps({"reasoning": "Löb.", "program": "PrudentBot"})
-        policy, model, history = self.played(lambda request: answer, actions=actions)
+        policy, model, history = self.played(lambda request: answer, actions="tokens")
         assert [played.moves for played in history] == [("C", "C")] * 2
         assert len(model.requests) == 2
         assert policy.ledger.turns[1] == {"round": 2, "finish": "stop", "reasoning": "Löb.", "losses": []}
         assert "player_1 wrote" in model.requests[1].prompt
 
     @pytest.mark.parametrize(
-        "answer",
-        [
-            "",
-            '{"program": "[]X("}',
-            ModelError("bad request", "down"),
-        ],
+        ("actions", "answer"),
+        [("library", ""), ("formula", '{"program": "[]X("}'), ("tokens", ModelError("bad request", "down"))],
     )
-    @pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
-    def test_without_a_program_plays_defectbot(self, answer, actions):
+    def test_without_a_program_plays_defectbot(self, actions, answer):
         policy, _, history = self.played(lambda request: answer, actions=actions, strict=True)
         assert [played.programs[0] for played in history] == [modal_env.DefectBot] * 2
         assert policy.ledger.parsed == 0

@@ -251,7 +251,7 @@ def test_nobody_reads_what_is_not_for_them() -> None:
     assert "empty?" not in summarise(game.history[0], "GERMANY").text
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
     """Against the engine, in positions with fleets in many seas."""
     rng = np.random.default_rng(seed)
@@ -277,7 +277,6 @@ def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
     [
         (Game(), "FRANCE", "mediator", "for the mediator"),
         (Game(rules=OPTIONS), "MEDIATOR", "wd", "for the mediator"),
-        (Game(rules=Rules(variant="standard")), "FRANCE", "wd", "take 'sd'"),
         (Game(rules=Rules(variant="standard")), "FRANCE", "exploiter", "take 'sd'"),
     ],
 )

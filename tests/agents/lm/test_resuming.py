@@ -98,7 +98,7 @@ def test_a_killed_game_takes_the_same_course(instant: int, tmp_path: Path) -> No
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         server.most = math.inf
-        assert start(policy, tmp_path).wait(timeout=120) == 0
+        assert start(policy, tmp_path).wait() == 0
         again = server.asked - once - once
     # What was on its way when the process died could not be kept: a question of each power.
     assert again.total() <= 7
@@ -169,11 +169,10 @@ def test_calls_that_wait_hear_of_the_end_of_a_run(end: str, question: Request) -
         models = SharedModels()
         waiting = models.get("openai/fail-429:300", base_url=f"{server.url}/v1")
         call = pool.submit(waiting.complete, question)
-        while not server.requests:
-            time.sleep(0.01)
+        server.begun.wait()
         with pytest.raises(LMError) as caught:
             models.get(f"anthropic/fail-{end}", base_url=server.url, retries=0).complete(question)
-        error = call.exception(timeout=30)
+        error = call.exception()
     assert (type(error), str(error)) == (type(caught.value), str(caught.value))
 
 
@@ -198,8 +197,7 @@ def test_a_run_that_was_interrupted_asks_no_more(question: Request) -> None:
         def interrupted() -> None:
             with models.tasks(1) as submit:
                 played.append(submit(game()))
-                while not server.requests:
-                    time.sleep(0.01)
+                server.begun.wait()
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):

@@ -6,6 +6,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
+from threading import Event
 from types import ModuleType
 from typing import Any
 
@@ -30,14 +31,17 @@ class FailingServer(StubServer):
 
     Attributes:
         faults: the faults of the requests to come.
+        begun: set when the first request has come.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.faults: deque[str] = deque()
+        self.begun = Event()
 
     def respond(self, request: StubRequest) -> Response:
         """The answer, or what the fault makes of it."""
+        self.begun.set()
         by_name = re.search(r"\bfail-([a-z0-9:.]+)$", request.model)
         fault = by_name[1] if by_name else self.faults.popleft() if self.faults else "ok"
         kind, _, seconds = fault.partition(":")
