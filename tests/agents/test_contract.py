@@ -1,9 +1,13 @@
-"""What every policy keeps to, whichever it is."""
+"""What every policy keeps to, whichever it is; and what `act` says where something is missing."""
 
 import pytest
 
 import agents
+import modal_env
 import welfare_env
+from agents.lm.models.scripted import ScriptedModel
+from agents.lm.player.policy import LMPolicy
+from welfare_env.errors import ActionError
 
 SPECS = [
     *("random", "prosocial", "dumbbot", "dove", "tit-for-tat"),
@@ -56,18 +60,6 @@ class TestContract:
             for power, policy in table.seats.items():
                 assert tuple(table.ask(policy, power)) == game.orders(power)
 
-    def test_leaves_the_view_alone(self, spec):
-        game = welfare_env.Game(rules=welfare_env.Rules(years=2))
-        for asked, message_round in (("messages", 1), ("orders", 0)):
-            before = [game.view(power, asked, message_round) for power in game.powers]
-            legal = [dict(view.legal_orders) for view in before]
-            for view in before:
-                policy = agents.make(spec)
-                policy.reset(agent=view.power)
-                policy.act(None, {"view": view})
-            assert before == [game.view(power, asked, message_round) for power in game.powers]
-            assert legal == [view.legal_orders for view in before]
-
     def test_writes_to_recipients_it_has_in_rounds_only(self, spec, seat):
         table = seat(spec, years=2, press="text").finish()
         for phase, message_round, sender, recipient, text in table.said:
@@ -102,3 +94,69 @@ def check_winter(view, orders):
         assert builds <= view.max_builds
         assert not (disbands and builds)
         assert view.rules.variant == "welfare" or disbands == view.must_disband
+
+
+MODAL = {"program": "program:FairBot", "mix": "mix:FairBot=1", "best-reply": "best-reply:to=program:FairBot"}
+BOARD = [
+    *("random", "exploiter:nice=dove,attack=dumbbot", "marshal", "noisy:of=dove", "pact:years=1", "plan:budget=1"),
+    *("mix:dove=1/2,hold=1/2", "language model", "scripted"),
+]
+
+
+def made(spec):
+    """A policy by its spec, or one that has no spec."""
+    if spec == "language model":
+        return LMPolicy(ScriptedModel([]))
+    if spec == "scripted":
+        return agents.ScriptedPolicy()
+    return agents.make(spec)
+
+
+@pytest.fixture(scope="module")
+def board_infos():
+    env = welfare_env.parallel_env("clique:3", press=None, years=2)
+    return env.reset(seed=0)[1]
+
+
+@pytest.fixture
+def modal_turn():
+    env = modal_env.make()
+    env.reset(seed=0)
+    observation, *_, info = env.last()
+    return observation, info
+
+
+@pytest.mark.parametrize("spec", BOARD)
+def test_policies_of_the_board_say_what_they_need(spec, modal_turn, board_infos):
+    policy, (power, info) = made(spec), next(iter(board_infos.items()))
+    with pytest.raises(ActionError, match=rf"reset\(agent='{power}'"):
+        policy.act(None, info)
+    policy.reset(power, 0)
+    for without in ({}, None, board_infos, {"view": "x"}):
+        with pytest.raises(ActionError, match=r"info\['view'\]"):
+            policy.act(None, without)
+    if spec != "language model":  # it plays there
+        with pytest.raises(ActionError, match="modal_env"):
+            policy.act(*modal_turn)
+
+
+@pytest.mark.parametrize("spec", sorted(MODAL.values()))
+def test_policies_of_modal_combat_say_what_they_need(spec, modal_turn):
+    policy, (observation, info) = agents.make(spec), modal_turn
+    with pytest.raises(ActionError, match="reset"):
+        policy.act(observation, info)
+    policy.reset("player_0", 0)
+    for turn in ((None, {}), (None, None), (observation, {}), (None, info)):
+        with pytest.raises(ActionError, match=r"modal_env\.make\(\)"):
+            policy.act(*turn)
+
+
+def test_a_subclass_that_forgets_its_base_is_told(board_infos):
+    class Forgetful(agents.DovePolicy):
+        def reset(self, agent, seed=0):
+            self.agent = agent
+
+    policy, (power, info) = Forgetful(), next(iter(board_infos.items()))
+    policy.reset(power, 0)
+    with pytest.raises(ActionError, match=r"calls super\(\)\.reset"):
+        policy.act(None, info)

@@ -214,10 +214,6 @@ class TestTactics:
         assert wanted == ["BEL", "LON", "PAR"]  # Paris is due to France
         assert centers_wanted(game.view("GERMANY"), Course(Move.RECEIVE, most=2), ("FRANCE", "GERMANY")) == ["BEL"]
 
-    def test_no_more_than_the_most_centers(self) -> None:
-        game = self.game({"GERMANY": ["A BUR"]}, {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER"]})
-        assert self.orders(game, Course(Move.TAKE, ("FRANCE",), most=2)) == ["A BUR H"]
-
     def test_units_wanted_after_the_winter(self) -> None:
         centers = {"GERMANY": ["MUN", "BER", "KIE", "HOL"]}
         game = self.game({"GERMANY": ["A HOL"]}, centers, "W1902A")

@@ -1,13 +1,18 @@
-"""Policies of the user: imported classes, Python objects."""
+"""Policies of the user: imported classes, Python objects; and what `print` shows of policies."""
 
 import functools
+import inspect
 import sys
 import threading
 
 import pytest
 
 import agents
+import modal_env
+import welfare_env
 from agents import HoldPolicy, specs
+from agents.lm.models.scripted import ScriptedModel
+from agents.lm.player.policy import LMPolicy
 from welfare_env import UnknownAgentError
 
 MIRROR = """
@@ -165,3 +170,34 @@ def test_what_has_no_name(mirror):
 def test_objects_that_make_no_policy(policy, fault):
     with pytest.raises(UnknownAgentError, match=fault):
         agents.make(policy)
+
+
+SHOWN = {
+    "dove:share=0.5": "DovePolicy(share=0.5)",
+    "exploiter:nice=dove,attack=dumbbot,years=2": "ExploiterPolicy(nice=DovePolicy(), attack=DumbBotPolicy(), years=2)",
+    "plan:budget=3": "PlannerPolicy(budget=3, model=DovePolicy())",
+    "mix:dove=1/4,hold=3/4": "MixturePolicy(0.25: DovePolicy(), 0.75: HoldPolicy())",
+}
+
+
+@pytest.mark.parametrize("spec", SHOWN)
+def test_a_policy_shows_its_options(spec):
+    assert repr(agents.make(spec)) == SHOWN[spec]
+
+
+def test_own_policies_do_too():
+    class Mirror(agents.ScriptedPolicy):
+        def __init__(self, k=3, *, unseen=1, **rest):
+            self.k = k
+
+    assert repr(Mirror()) == "Mirror()"
+    assert repr(Mirror(k=4, unseen=2)) == "Mirror(k=4)"
+    assert repr(LMPolicy(ScriptedModel([], name="stub"))) == "LMPolicy('scripted/stub')"
+
+
+@pytest.mark.parametrize("package", [agents, modal_env, welfare_env])
+def test_no_public_class_is_printed_as_an_address(package):
+    """Protocols and environments aside, whose wrappers print themselves."""
+    classes = [getattr(package, name) for name in package.__all__]
+    plain = [each.__name__ for each in classes if inspect.isclass(each) and each.__repr__ is object.__repr__]
+    assert [name for name in plain if not getattr(getattr(package, name), "_is_protocol", False)] == []

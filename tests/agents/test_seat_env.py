@@ -151,14 +151,6 @@ def test_every_legal_order_can_be_chosen_and_nothing_else():
     assert [reason for reason in refused if not re.search("may (build|disband)", reason)] == []
 
 
-def test_choices_that_are_closed_are_ignored():
-    env = make()
-    env.reset(seed=0)
-    closed = np.array(env.action_space.nvec) - 1
-    _, _, _, _, info = env.step(closed)
-    assert info["refused"] == ()
-
-
 def test_a_game_can_be_given():
     game = Game("clique:3", Rules(press=None, years=2))
     game.advance()

@@ -1,4 +1,6 @@
-"""Random and hold, and what the base class adds."""
+"""Random and hold, what the base class adds, and Winter lists as the program of the paper executes them."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ import pytest
 import agents
 import evaluation
 import welfare_env
+from agents.scripted.random import executed
 
 
 def view_of(power="FRANCE", **position):
@@ -120,3 +123,31 @@ def test_hold_retreats_to_different_places():
         dislodged={"FRANCE": {"A PAR": ["GAS", "PIC"], "A BUR": ["GAS", "RUH"]}},
     )
     assert set(next(draws("hold", view, 1))) in ({"A BUR R GAS", "A PAR R PIC"}, {"A PAR R GAS", "A BUR R RUH"})
+
+
+BURGUNDY, GASCONY = "A BUR D", "A GAS D"
+BREST, MARSEILLES, PARIS = "F BRE B", "A MAR B", "A PAR B"
+
+CASES = {
+    "no room": ([BURGUNDY, "WAIVE", GASCONY], 0, 0, [BURGUNDY, GASCONY]),
+    "too many units": (["WAIVE", GASCONY], -1, 0, [GASCONY]),
+    "builds only": ([BREST, "WAIVE", "WAIVE", MARSEILLES, PARIS], 3, 3, [BREST, MARSEILLES, PARIS]),
+    "nothing": (["WAIVE", "WAIVE", "WAIVE"], 1, 1, []),
+    "after a disband the build is void": ([BURGUNDY, MARSEILLES], 1, 1, [BURGUNDY]),
+    "and the order after it is passed over": ([BURGUNDY, MARSEILLES, PARIS], 1, 2, [BURGUNDY, PARIS]),
+    "a disband makes room": (
+        [BREST, BURGUNDY, GASCONY, MARSEILLES, PARIS],
+        1,
+        3,
+        [BREST, GASCONY, MARSEILLES, BURGUNDY],
+    ),
+    "builds beyond the room cost units": ([BREST, MARSEILLES, "WAIVE", PARIS], 1, 3, [BREST, GASCONY, BURGUNDY]),
+    "a waive is void where the list is short": ([BURGUNDY, "WAIVE", PARIS], 3, 3, [BURGUNDY, PARIS]),
+    "spare waives are dropped": ([BURGUNDY, "WAIVE", PARIS], 1, 1, [BURGUNDY]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_executed(name: str) -> None:
+    orders, room, homes, expected = CASES[name]
+    assert executed(orders, room, homes, farthest=["A GAS", "A BUR"]) == expected

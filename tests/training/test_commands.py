@@ -1,12 +1,12 @@
-"""The commands of training: their options, what they print, errors in one line, and Ctrl-C."""
+"""The commands of training: options, what they print, errors in one line, Ctrl-C; and results as rows."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -15,11 +15,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import training
 from agents.runtime import progress
+from agents.runtime.results import LONGEST
+from tests.columns import columns
 from training import TrainConfig
 from training.cli import console
 from training.cli.commands import app
+from training.errors import TrainingError
 from training.modal import ModalConfig
+from training.modal.trainer import train_modal
 from training.run_folder import read_config, saved_iterations
 
 Lines = Callable[[str], list[str]]
@@ -154,9 +159,40 @@ def test_errors_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert wrong == []
 
 
+def names(table: str) -> list[str]:
+    return [column.name for column in columns(table)]
+
+
+def logged(folder: Path, seed: int, lines: list[dict[str, object]]) -> Path:
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"kind": "board", "seed": seed}))
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_logs_have_a_row_per_iteration(tmp_path: Path) -> None:
+    first = logged(tmp_path / "a", 3, [{"iteration": 1, "play/return": 2.5}, {"iteration": 2, "play/return": 3}])
+    other = logged(tmp_path / "b", 4, [{"iteration": 1, "play/return": 1.0, "learn/kl": 0.5, "what": "text"}])
+    rows = training.log_rows([first, other])
+    assert [list(row) for row in rows] == [[*names("curves")[:-1], "play/return", "learn/kl"]] * 3
+    assert [(row["folder"], row["seed"], row["iteration"], row["play/return"]) for row in rows] == [
+        (str(first), 3, 1, 2.5),
+        (str(first), 3, 2, 3.0),
+        (str(other), 4, 1, 1.0),
+    ]
+    assert math.isnan(rows[0]["learn/kl"])
+    assert rows[2]["learn/kl"] == 0.5
+    with pytest.raises(TrainingError, match="no training"):
+        training.log_rows([tmp_path])
+
+
 @pytest.mark.slow
-def test_training_from_python_prints_nothing(tmp_path: Path) -> None:
-    code = "import training; training.train(training.TrainConfig(map_name='clique:3', years=1, games=2, iterations=1, "
-    code += f"width=4, layers=1, out={str(tmp_path)!r}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_a_training_of_modal_combat_is_a_result(tmp_path: Path) -> None:
+    result = train_modal(ModalConfig(out=tmp_path / "m", iterations=2, seed=5))
+    rows = result.rows()
+    assert list(rows[0])[:3] == names("curves")[:3]
+    assert [(row["seed"], row["iteration"]) for row in rows] == [(5, 1), (5, 2)]
+    assert [row["play/payoff"] for row in rows] == [row["play/payoff"] for row in training.log_rows([tmp_path / "m"])]
+    assert repr(result) == str(result)
+    assert len(str(result)) <= LONGEST
+    assert "Learned against" in str(result)

@@ -249,16 +249,6 @@ class TestLearning:
         play = replace(play, reward=Guess(), num_games=64, reward_scale=1.0)
         assert np.mean(self.learned(tmp_path, play, iterations=12)[-3:]) > 0.8
 
-    @pytest.mark.slow
-    def test_the_same_seed_gives_the_same_weights(self, tmp_path: Path) -> None:
-        lineup = Lineup(((0,), (1,)), ("learner", "league"), (0.6, 0.4))
-        files = []
-        for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-            options = {"iterations": 2, "league_every": 1, "epochs": 1}
-            self.learned(tmp_path / name, a_play(lineup, seed=seed), **options)
-            files.append((tmp_path / name / "checkpoint" / "weights.safetensors").read_bytes())
-        assert files[0] == files[1] != files[2]
-
     def test_words_and_orders_count_alike(self) -> None:
         words = torch.tensor([False, True, True, True])
         assert means_by_kind(torch.tensor([5.0, 1.0, 2.0, 3.0]), words).tolist() == [5, 2]

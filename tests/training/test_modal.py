@@ -2,15 +2,11 @@
 
 import doctest
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +20,7 @@ from typer.testing import CliRunner
 
 import agents
 import modal_env
-from agents.modal.players import BestReplyPolicy, expected_payoff
+from agents.modal.players import BestReplyPolicy
 from modal_env.envs.rounds import Contest
 from tests.training.small import stop_after
 from training.cli.modal import command
@@ -66,31 +62,6 @@ def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponen
     assert result.shares[0][1] > Fraction(9, 10)
     assert 0 <= result.gap < Fraction(1, 20)
     assert result.history[-1].logged["exact/gap"] < 0.1 < result.history[0].logged["exact/gap"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("opponent", ["FairBot", "PrudentBot", "CooperateBot"])
-def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path, opponent: str) -> None:
-    """Best of all formulas of depth up to 2 without `me`: found by `modal_env.replies`, which is complete."""
-    result = learnt(tmp_path, f"program:{opponent}", "tokens", iterations=20, games=128, budget=8)
-    other, setting = modal_env.LIBRARY[opponent], result.config.setting()
-    paid = partial(expected_payoff, other=((other, ONE),), setting=setting)
-    best = max(
-        (reply.agent for reply in modal_env.replies([other], modal_env.POST)), key=lambda agent: paid([(agent, ONE)])
-    )
-    written = commonest(result)
-    assert paid([(written, ONE)]) == paid([(best, ONE)])
-    assert written.depth == best.depth
-    assert modal_env.play(written, other).moves == modal_env.play(best, other).moves
-    assert float(result.payoff) > float(paid([(best, ONE)])) - 0.1
-
-
-@pytest.mark.slow
-def test_it_finds_more_than_the_library_has(tmp_path: Path) -> None:
-    """Only DefectBot is on the list, and a formula that cooperates with FairBot is paid more."""
-    result = learnt(tmp_path, "program:FairBot", "tokens", agents=("DefectBot",), iterations=6, games=64, budget=4)
-    assert result.best_reply[0].name == "DefectBot"
-    assert result.gap < 0
 
 
 @pytest.mark.slow
@@ -316,32 +287,6 @@ def test_the_command_trains_and_tells(tmp_path: Path) -> None:
     assert list((tmp_path / "tensorboard").iterdir())
     table = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path)])
     assert f"policy: {result['spec']}" in table.stdout
-
-
-@pytest.mark.slow
-def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn = train_modal
-
-    def interrupted(options: ModalConfig, on_progress: Callable[[ModalProgress], None]) -> ModalResult:
-        def report(progress: ModalProgress) -> None:
-            if progress.iteration == 2:
-                os.kill(os.getpid(), signal.SIGINT)
-            on_progress(progress)
-
-        return learn(options, report)
-
-    monkeypatch.setattr("training.cli.modal.train_modal", interrupted)
-    before = signal.getsignal(signal.SIGINT)
-    told = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / "parts")])
-    assert told.exit_code == 130
-    assert "same command resumes it" in told.stderr
-    assert signal.getsignal(signal.SIGINT) is before
-    assert len((tmp_path / "parts" / "log.jsonl").read_text().splitlines()) == 2
-    monkeypatch.setattr("training.cli.modal.train_modal", learn)
-    for name in ("parts", "whole"):
-        assert CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / name)]).exit_code == 0
-    before_, after = state(tmp_path / "whole"), state(tmp_path / "parts")
-    assert all(torch.equal(before_[name], after[name]) for name in before_)
 
 
 def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:

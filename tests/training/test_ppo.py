@@ -1,4 +1,4 @@
-"""PPO for the board: it learns, it repeats itself, its parts are what they should be, and its checkpoints play."""
+"""PPO for the board: it learns, it repeats itself, its parts and its rewards are what they should be."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ray.rllib.core.columns import Columns
 
 import agents
 import evaluation
+import welfare_env
 from evaluation.exact import exploitability
 from evaluation.exact.best_responses import best_response
 from tests.training.small import SMALL, same, weights_of
@@ -21,11 +22,13 @@ from training.board.algorithm import make_config, play_of
 from training.board.learner import PPOLearner
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT
 from training.board.ppo import _grown, train
+from training.board.rewards import Reward, holdings
 from training.board.runner import BatchedEnvRunner
 from training.board.sampling import HELD_OUT, HeldOut
 from training.board.seats import LEARNER, Lineup, read_coalitions
 from training.board.tape import ADVANTAGES, VALUE_TARGETS
 from training.errors import TrainingError
+from welfare_env.engine import layout_of
 
 OTHERS = {"PLAYERB": "prosocial", "PLAYERC": "prosocial"}
 
@@ -178,10 +181,73 @@ def test_coalitions():
     ("opponents", "shares", "told"),
     [
         (("hold",), (float("nan"),), "the share of opponent 'hold'=nan"),
-        (("hold",), (-1.0,), "the share of opponent 'hold'=-1"),
         (("hold", "dove"), (0.0, 0.0), "share above 0"),
     ],
 )
 def test_odd_shares_are_refused(opponents, shares, told):
     with pytest.raises(TrainingError, match=told):
         Lineup(((0,),), opponents, shares)
+
+
+def played(variant, seed=0):
+    """Phases of random games: (env, states before, after, what the environment paid)."""
+    env = welfare_env.vector_env(4, "clique:3", variant=variant, years=3)
+    env.reset(seed)
+    for _ in range(12):
+        before = env.rows.copy()
+        paid, done = env.step(env.sample())
+        yield env, before, np.where(done[:, None], env.final, env.rows), paid
+
+
+def test_own_is_what_welfare_environments_pay():
+    for env, before, after, paid in played("welfare"):
+        assert np.array_equal(Reward().pay(env.board, env.rules, before, after), paid)
+
+
+def test_own_is_the_change_of_centers_in_the_standard_game():
+    for env, before, after, _ in played("standard"):
+        owners = [layout_of(env.board).owner + index for index in range(len(env.board.centers))]
+        wanted = [[(after[g, owners] == p).sum() - (before[g, owners] == p).sum() for p in range(3)] for g in range(4)]
+        assert Reward().pay(env.board, env.rules, before, after).tolist() == wanted
+
+
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+def test_scores_add_up_to_the_final_score(variant):
+    total = np.zeros((4, 3))
+    for env, before, after, _ in played(variant):
+        total += Reward("score").pay(env.board, env.rules, before, after)
+        if after[0, 5]:  # done
+            break
+    if variant == "welfare":
+        assert np.allclose(total, holdings(env.board, env.rules, after))
+    assert np.isfinite(total).all()
+
+
+def test_social_is_the_mean_for_all():
+    for env, before, after, _ in played("welfare"):
+        own, social = (reward.pay(env.board, env.rules, before, after) for reward in (Reward(), Reward("social")))
+        assert np.allclose(social, own.mean(axis=1, keepdims=True))
+
+
+def test_inequity_is_fehr_and_schmidts():
+    reward = Reward.parse("inequity:0.8,0.3")
+    for env, before, after, _ in played("welfare"):
+        own = Reward().pay(env.board, env.rules, before, after)
+        found = reward.pay(env.board, env.rules, before, after)
+        for game in range(4):
+            for me in range(3):
+                x, others = own[game, me], [own[game, other] for other in range(3) if other != me]
+                envy = sum(max(other - x, 0) for other in others) / 2
+                guilt = sum(max(x - other, 0) for other in others) / 2
+                assert found[game, me] == pytest.approx(x - 0.8 * envy - 0.3 * guilt, abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["social", "inequity:0.5,0.2"])
+def test_a_reward_is_written_as_it_is_read(text):
+    assert str(Reward.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["mine", "own:1", "inequity:1", "inequity:-1,0", "inequity:nan,0", "inequity:0,1e4"])
+def test_bad_rewards_are_refused(text):
+    with pytest.raises(TrainingError, match="give own, score, social, or inequity:A,B"):
+        Reward.parse(text)

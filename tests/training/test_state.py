@@ -82,10 +82,9 @@ def test_what_is_no_state(tmp_path, kind):
         load(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["y" * 5000, "a\0b", "\ud800"])
-def test_folders_that_cannot_be(tmp_path, name):
+def test_folders_that_cannot_be(tmp_path):
     with pytest.raises(TrainingError, match="folder cannot be made"):
-        load(tmp_path / name)
+        load(tmp_path / "a\0b")
     (tmp_path / "file").touch()
     with pytest.raises(TrainingError, match="folder cannot be made"):
         load(tmp_path / "file")
@@ -114,13 +113,6 @@ def test_what_cannot_be_written_leaves_what_was_there(folder):
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert all(torch.equal(before[name], value) for name, value in load_file(folder / STATE).items())
     assert not list(folder.glob("*.safetensors.*"))
-
-
-def test_a_log_that_cannot_be_opened(folder):
-    (folder / "log.jsonl").unlink()
-    (folder / "log.jsonl").mkdir()
-    with pytest.raises(TrainingError, match="cannot be written"), run_folder.logging_to(folder, 0):
-        pass
 
 
 def test_a_state_without_a_checksum_is_of_no_use(folder):

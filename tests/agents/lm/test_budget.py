@@ -54,7 +54,7 @@ class TestBudget:
     @pytest.fixture
     def waiting(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Awaitable[None]]:
         """`await waiting()`: every task does what it can, and looks whether there is room, which takes no time here."""
-        monkeypatch.setattr("agents.lm.models.budget.LOOK", 0)
+        monkeypatch.setattr("agents.lm.models.prices.LOOK", 0)
 
         async def turns() -> None:
             for _ in range(5):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agents.lm import Block, Model, OpenAIModel, Reply, Request, ScriptedModel, Usage, make_model
+from agents.lm import Block, Model, OpenAIModel, Reply, Request, ScriptedModel, Usage
 from agents.lm.errors import (
     ENDING_KINDS,
     FAULT_KINDS,
@@ -261,8 +261,3 @@ class TestScript:
             with pytest.raises(error, match=text):
                 model.complete(REQUEST)
         assert model.requests == [REQUEST] * 5
-
-    def test_the_stub_without_a_server(self, question: Request) -> None:
-        model = make_model("scripted/stub")
-        assert model.name == "scripted/stub"
-        assert model.complete(question) == make_model("scripted/stub", latency=0.001).complete(question)

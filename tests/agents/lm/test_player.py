@@ -1,4 +1,4 @@
-"""A language model as a player: what it is asked when, and what becomes of its replies."""
+"""A language model as a player: what it is asked when, what becomes of its replies, and its options in a spec."""
 
 import json
 
@@ -8,14 +8,15 @@ import agents
 import modal_env
 import welfare_env
 from agents.lm import Reply, ScriptedModel, Usage
-from agents.lm.errors import BudgetError, ModelError, PromptError
+from agents.lm.errors import BudgetError, ModelError
 from agents.lm.player.policy import LMPolicy, language_models
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
-from agents.lm.prompts.parts import Ablation
+from agents.lm.prompts.parts import Ablation, Addition
 from agents.lm.stub.replies import stub_reply
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
+from welfare_env import UnknownAgentError
 
 RULES = welfare_env.Rules(years=1)
 
@@ -67,15 +68,6 @@ class TestTurns:
             assert action == {"orders": [order], "messages": {"ITALY": "Hi"}}
         assert asked(policy, game) == {"orders": ["A PAR - BUR"], "messages": {}}
         assert len(model.requests) == 3
-
-    def test_without_messages_one_call_a_phase(self):
-        policy, model = player([reply(["A PAR - BUR"]), reply(["A BUR H"])])
-        game = welfare_env.Game(rules=welfare_env.Rules(years=1, press=None))
-        game.submit("FRANCE", asked(policy, game))
-        assert game.orders("FRANCE") == ("A PAR - BUR",)
-        game.advance()
-        assert asked(policy, game) == ["A BUR H"]
-        assert len(model.requests) == 2
 
     def test_nothing_to_order_is_no_question(self):
         policy, model = player([])
@@ -238,11 +230,6 @@ class TestRequests:
         sent = model.requests[0].schema
         assert (sent and "enum" in json.dumps(sent)) == enums
 
-    def test_a_flavour_that_does_not_fit_is_told(self):
-        policy, _ = player(flavour=Flavour.MEDIATOR)
-        with pytest.raises(PromptError, match="mediator"):
-            asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
-
 
 def test_who_answered_and_what_was_of_the_schema():
     """As the server names itself; a model that says no name is the one that was asked."""
@@ -316,3 +303,54 @@ class TestPrograms:
         assert [played.programs[0] for played in history] == [modal_env.DefectBot] * 2
         assert policy.ledger.parsed == 0
         assert policy.ledger.failed + sum(policy.ledger.losses.values()) >= 2
+
+
+FULL = (
+    "lm:openai/some-model,temperature=0.7,top_p=none,max_tokens=500,flavour=sd,ablate=no_reasoning+no_examples,"
+    "add=journal+threats,summariser=anthropic/other,schema=form,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
+    "retries=2,max_concurrent=4"
+)
+
+
+def test_options_reach_the_player():
+    policy = agents.make(FULL)
+    assert isinstance(policy, LMPolicy)
+    ablation = Ablation.NO_REASONING | Ablation.NO_EXAMPLES
+    assert policy.style == Style(
+        Flavour.SD, ablation, 0.7, None, 500, "form", addition=Addition.JOURNAL | Addition.THREATS
+    )
+    model = policy.model
+    assert (model.name, model.base_url) == ("openai/some-model", "http://127.0.0.1:8123/v1")
+    assert (model.effort, model.timeout, model.retries) == ("low", 30.0, 2)
+    assert policy.summariser.name == "anthropic/other"
+
+
+def test_a_grammar_reaches_the_model():
+    server = "base_url=http://127.0.0.1:8123/v1"
+    policy = agents.make(f"lm:openai/x,schema=all,{server},grammar=llama.cpp")
+    assert (policy.model.grammar, policy.style.schema) == ("llama.cpp", "all")
+    with pytest.raises(UnknownAgentError, match=r"vllm, llama\.cpp"):
+        agents.make(f"lm:openai/x,{server},grammar=ebnf")
+    with pytest.raises(UnknownAgentError, match="no setting 'grammar'"):
+        agents.make("lm:anthropic/x,grammar=vllm")
+
+
+def test_defaults_are_the_papers():
+    policy = agents.make("lm:scripted/stub")
+    assert (policy.style.temperature, policy.style.top_p) == (1.0, 0.9)
+    assert policy.style.ablation == Ablation(0)
+    assert policy.summariser is policy.model
+
+
+def test_summarisers():
+    assert agents.make("lm:scripted/stub,summariser=none").summariser is None
+    base_url = "base_url=http://127.0.0.1:1/v1"
+    policy = agents.make(f"lm:openai/large,summariser=openai/small,{base_url}")
+    assert (policy.summariser.name, policy.summariser.base_url) == ("openai/small", "http://127.0.0.1:1/v1")
+    assert "127.0.0.1" not in agents.make(f"lm:openai/a,summariser=anthropic/b,{base_url}").summariser.base_url
+
+
+def test_canonical_specs():
+    assert agents.canonical(FULL) == FULL
+    spec = "(lm:openai/x,ablate=no_examples+no_tradeoff)"
+    assert agents.canonical(spec) == "lm:openai/x,ablate=no_tradeoff+no_examples"

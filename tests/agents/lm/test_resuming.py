@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 import evaluation
 from agents.lm import Request
-from agents.lm.errors import LMError, ModelError, StoppedError
+from agents.lm.errors import LMError, StoppedError
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubRequest
@@ -107,20 +107,6 @@ def test_a_killed_game_takes_the_same_course(instant: int, tmp_path: Path) -> No
         assert sum(fault == "ok" for fault, _ in once) <= cache.count() <= once.total()
 
 
-def test_what_failed_is_not_asked_again_though_now_it_would_be_answered(tmp_path: Path) -> None:
-    records, asked = [], []
-    with FailingServer() as server:
-        policy = f"lm:openai/any,base_url={server.url}/v1,summariser=none"
-        server.faults.extend(["ok", "400"] * 6)
-        for _ in range(2):
-            models = SharedModels(ResponseCache(tmp_path / "replies.sqlite"))
-            result = evaluation.self_play(policy, 1, rules=Rules(years=1, message_rounds=1), models=models)
-            records.append(result.records[0])
-            asked.append(server.stats["requests"])
-    assert asked[0] == asked[1]
-    assert records[0] == records[1]
-
-
 def run(*options: str) -> tuple[int, str]:
     common = ["self-play", "--years", "1", "--message-rounds", "1", "--games", "1"]
     outcome = CliRunner().invoke(app, [*common, *options])
@@ -145,15 +131,6 @@ def test_a_game_that_lacks_a_reply_for_now_stops_says_where_and_resumes_there(
         assert server.stats["answered"] == 20
         assert run(spec, *simultaneous)[0] == 0
         assert server.stats["twice"] == 0
-
-
-def test_a_pause_of_hours_stops_it() -> None:
-    with FailingServer() as server:
-        server.faults.extend(["ok"] * 20 + ["429:36000"])
-        rules = Rules(years=1, message_rounds=1)
-        with pytest.raises(ModelError) as caught:
-            evaluation.self_play(f"lm:openai/any,base_url={server.url}/v1", games=1, rules=rules)
-    assert (caught.value.kind, caught.value.is_passing) == ("rate limit", True)
 
 
 def test_no_key_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

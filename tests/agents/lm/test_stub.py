@@ -1,4 +1,4 @@
-"""The stub: what the SDKs themselves make of its answers, what it refuses, its replies, counts, and its command."""
+"""The stub: what the SDKs make of its answers, its replies and counts; and what `check_model` finds with it."""
 
 import json
 import os
@@ -12,13 +12,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import anthropic
+import numpy as np
 import openai
 import pytest
 
+import agents
 from agents.lm import Block, OpenAIModel, Request
+from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, views
 from agents.lm.errors import ConfigError
-from agents.lm.stub import StubServer
-from agents.lm.stub.replies import SENTENCES, stub_reply
+from agents.lm.player.policy import LMPolicy
+from agents.lm.reading.parsing import reply_schema
+from agents.lm.reading.schemas import obeys
+from agents.lm.stub import StubRequest, StubServer
+from agents.lm.stub.replies import SENTENCES, instance, stub_reply
+from agents.lm.stub.server import Response, refusal
 from tests.agents.lm.transport import FailingServer
 
 
@@ -89,3 +96,109 @@ def test_the_command_serves_until_interrupted() -> None:
 def test_a_port_that_is_taken(server: FailingServer) -> None:
     with pytest.raises(ConfigError, match=rf"port {server.port}: .*choose another one"), StubServer(server.port):
         pass
+
+
+ANSWER = StubServer.respond
+
+
+def found(options: str = "", model: str = "any", **server: Any) -> dict[str, Finding]:
+    with StubServer(**server) as stub:
+        player = agents.make(f"lm:openai/{model},base_url={stub.url}/v1,retries=0{options}")
+        assert isinstance(player, LMPolicy)
+        findings = {each.name: each for each in check_model(player)}
+        assert len(stub.requests) >= QUESTIONS
+    return findings
+
+
+def prose(request: StubRequest) -> str:
+    """As a server that takes a schema and does nothing with it."""
+    return stub_reply(request.prompt)
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Makes the stub refuse schemas in which a text stands."""
+
+    def picky(self: StubServer, request: StubRequest) -> Response:
+        if text in json.dumps(request.body.get("response_format", "")):
+            return refusal(request.path, 400, f"Invalid schema for response_format: {text}")
+        return ANSWER(self, request)
+
+    monkeypatch.setattr(StubServer, "respond", picky)
+
+
+def changing(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Changes the stub's answers."""
+
+    def changed(self: StubServer, request: StubRequest) -> Response:
+        answer = ANSWER(self, request)
+        return answer._replace(content=json.dumps(json.loads(answer.content) | changes).encode())
+
+    monkeypatch.setattr(StubServer, "respond", changed)
+
+
+def test_a_server_that_enforces_the_schema() -> None:
+    findings = found()
+    assert all(each.is_good for each in findings.values())
+    assert findings["schema of a reply"].result == "enforced"
+    assert findings["Spring reply"].result == "3 of 3 orders legal"
+
+
+def test_a_server_that_ignores_the_schema() -> None:
+    """Its replies parse, but nothing holds them to the legal orders."""
+    findings = found(reply=prose)
+    assert not findings["schema of a reply"].is_good
+    assert findings["schema of a reply"].result.startswith("ignored by the server")
+    assert "set grammar=vllm, llama.cpp, sglang" in findings["schema of a reply"].advice
+    assert "does not match its schema" in findings["Spring reply"].result
+    assert found(",schema=none", reply=prose)["schema of a reply"].is_good  # nothing to set any more
+
+
+def test_a_server_that_refuses_all_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing(monkeypatch, "json_schema")
+    assert found()["schema of a reply"].result.startswith("refused by the server")
+
+
+def test_a_server_that_refuses_the_schemas_of_some_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It enforces those that it takes, so the question about the schema alone would not show it."""
+    refusing(monkeypatch, "anyOf")
+    finding = found()["schema of a reply"]
+    assert (finding.is_good, finding.result) == (False, "refused for 2 of 4 phases")
+    assert "Winter with builds" in finding.advice
+
+
+def test_a_server_with_a_short_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    changing(monkeypatch, usage={"prompt_tokens": 500, "completion_tokens": 9})
+    assert "num_ctx" in found()["context"].advice
+
+
+def test_another_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    changing(monkeypatch, model="small-model")
+    finding = found(model="large")["answering model"]
+    assert (finding.is_good, finding.result) == (False, "small-model instead of large")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answering", "is_same"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("meta-llama/Llama-3", "llama-3", True),
+        ("gpt-4o", "claude-sonnet", False),
+    ],
+)
+def test_names_of_a_model(asked: str, answering: str, is_same: bool) -> None:
+    assert is_same_model(asked, answering) == is_same
+
+
+def test_obeys() -> None:
+    rng = np.random.default_rng(0)
+    for view in views().values():
+        schema = reply_schema(view)
+        for _ in range(20):
+            text = json.dumps(instance(schema, rng))
+            assert obeys(f" {text}\n", schema)
+            for wrong in (text[:-1], f"Here: {text}", re.sub(r'"orders"', '"order"', text)):
+                assert not obeys(wrong, schema)
+    assert obeys(f'{{"word": "{SECRET}"}}', PROBE.schema or {})
+    twice = f'{{"word": "{SECRET}", "word": "{SECRET}"}}'
+    for wrong in ('{"word": "none"}', "{}", "[]", '{"word": 1}', twice, "[" * 9999):
+        assert not obeys(wrong, PROBE.schema or {})

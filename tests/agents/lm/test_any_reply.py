@@ -1,7 +1,9 @@
-"""Thinking in replies: nothing of it is sent or ordered, and what stands behind it is read as if it were not there."""
+"""Whatever a language model writes can be read, and nothing of its thinking is sent or ordered."""
 
 import json
+import re
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,15 +12,16 @@ from hypothesis import strategies as st
 
 import modal_env
 from agents.lm.player.programs import read_program
-from agents.lm.reading.objects import MAX_REPLY
-from agents.lm.reading.parsing import Parsed, parse
+from agents.lm.prompts import Contents
+from agents.lm.prompts.parts import ALL, NOTHING, Ablation
+from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
+from agents.lm.reading.objects import MAX_REPLY, find_objects
+from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.lm.reading.thinking import MAX_THOUGHT, without_thinking
-from welfare_env import Game, Rules
-from welfare_env.game.view import View
+from welfare_env import Game, Rules, View
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, check_message
 
 OPENING = Game().view("FRANCE", "messages", 1)
-WORDS = Game(rules=Rules(press="tokens")).view("FRANCE", "messages", 1)
-MEDIATOR = Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1)
 REPLY: dict[str, Any] = {
     "reasoning": 'Germany said "peace".\nI am not sure.',
     "orders": ["A PAR - BUR", "F BRE - MAO"],
@@ -120,12 +123,6 @@ def test_a_text_in_which_a_thought_has_no_end_is_lost_and_counted(thought: str) 
     assert [issue.kind for issue in parsed.issues] == ["order syntax", "message text"]
 
 
-@pytest.mark.parametrize("view", [OPENING, WORDS, MEDIATOR], ids=["texts", "words", "mediator"])
-def test_all_kinds_of_players_think(view: View) -> None:
-    replies = {name: parse(f"{opening}{DRAFT}{closing}{GOOD}", view) for name, (opening, closing) in PAIRS.items()}
-    assert replies == dict.fromkeys(PAIRS, whole(view))
-
-
 @given(name=st.sampled_from(list(PAIRS)))
 def test_programs_are_thought_about_too(name: str) -> None:
     opening, closing = PAIRS[name]
@@ -220,3 +217,122 @@ def test_any_number_of_marks_is_read_in_bounded_time() -> None:
     read["nested"] = said(parse('{"a":' * 15_000 + "<think></think>", OPENING))
     assert read == dict.fromkeys(read, "[[], []]")
     assert not parse(f"<think>{' ' * MAX_THOUGHT}</think>{GOOD}", OPENING).messages  # behind what is read
+
+
+def moments() -> Iterator[tuple[Game, View]]:
+    """Games with what France is asked in them: in Spring, in Winter with points to give, in retreats, and in words."""
+    centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR"]}
+    given_points: dict[str, Any] = {"welfare": {"FRANCE": 2}, "rules": Rules(transfers=True)}
+    dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
+    winter = Game.from_position("W1905A", {"FRANCE": ["F MAO", "A SPA"]}, centers, **given_points)
+    retreats = Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, centers, dislodged=dislodged)
+    words = Game(rules=Rules(press="tokens"))
+    for game, asked in ((Game(), "messages"), (winter, "messages"), (retreats, "orders"), (words, "messages")):
+        yield game, game.view("FRANCE", asked, int(asked == "messages"))
+
+
+MOMENTS = list(moments())
+VIEWS = [view for _, view in MOMENTS]
+OPENING, WINTER, _, WORDS = VIEWS
+
+
+def kinds(parsed: Parsed) -> list[str]:
+    return [issue.kind for issue in parsed.issues]
+
+
+# Whatever comes.
+
+SIGNS = st.sampled_from(
+    (
+        *('{"', '"}', '": "', '", "', "{", "}", "[", "]", ":", ",", '"', "'", "\\", "\\u"),
+        *("//", "/*", "*/", "#", "```", "\n", "null", "1e999", "\ud800", "\x00", "é", "“", "”"),
+        *("orders", "messages", "reasoning", "A PAR", "A MAR", "F BRE", "BUR", "- ", "S", "H", "GIVE"),
+        *("WAIVE", "A PAR - BUR", "A SPA D", "A PAR B", "GIVE 9 ENGLAND", "Propose peace", "accept"),
+        *("GERMANY", "FRANCE"),
+    )
+)  # fmt: skip
+ANY_TEXT = st.text(st.characters()) | st.lists(SIGNS, max_size=40).map("".join)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | SIGNS | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(SIGNS | st.sampled_from(["to", "text"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def check_usable(view: View, game: Game, parsed: Parsed) -> None:
+    """All orders can be submitted, all messages sent, and every loss is of a known kind."""
+    if view.legal_orders or parsed.orders:
+        game.check_orders(view.power, parsed.orders)
+    for recipient, text in parsed.messages:
+        check_message(view.board, view.rules, view.power, recipient, text, 1)
+    assert len({recipient for recipient, _ in parsed.messages}) == len(parsed.messages)
+    assert {issue.kind for issue in parsed.issues} <= {*FORM_ISSUES, *ORDER_ISSUES, *MESSAGE_ISSUES}
+    json.dumps([parsed.reasoning, [issue.what for issue in parsed.issues]], ensure_ascii=False).encode()
+
+
+@given(ANY_TEXT, st.integers(0, 3))
+def test_any_text_is_parsed(text: str, number: int) -> None:
+    game, view = MOMENTS[number]
+    check_usable(view, game, parse(text, view))
+
+
+@pytest.mark.slow
+@given(ANY_JSON, ANY_JSON, st.integers(0, 3))
+def test_any_fields_are_parsed(orders: Any, messages: Any, number: int) -> None:
+    game, view = MOMENTS[number]
+    check_usable(view, game, parse(json.dumps({"orders": orders, "messages": messages}), view))
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 6), SIGNS | st.just("")), max_size=4))
+def test_damaged_replies_are_parsed(damages: list[tuple[int, int, str]]) -> None:
+    text = json.dumps(REPLY)
+    for start, length, put in damages:
+        text = text[:start] + put + text[start + length :]
+    check_usable(OPENING, MOMENTS[0][0], parse(text, OPENING))
+
+
+@given(ANY_TEXT)
+def test_the_reader_reads_what_json_reads(text: str) -> None:
+    """A proper object is found as it is, inside any text without braces."""
+    around = re.sub(r"[{}]", "", text)
+    found = find_objects(f"{around} {json.dumps(REPLY)}")
+    last = dict(found[0][-1].value)
+    assert [last["orders"], dict(last["messages"])] == [REPLY["orders"], REPLY["messages"]]
+
+
+HUGE = 10 * MAX_REPLY
+OPENINGS = ("", '{"orders":["', '{"orders":[', '{"messages":{"')
+UNITS = (
+    *("x", " ", "\n", "{", "[", "(", '"', '{"', "{/*,", "{'a' ", '", ', "\\", "a:", "{},", "[],"),
+    *("/*", "//\n", "-", "\\ud800", "\u201c", '{"orders":', '{"orders":[', '["a":', '"a":"', "A PAR H,"),
+    *('"A PAR H",', '{"A PAR":"H"},', '"GERMANY":"x",', "ITALY and ", "GIVE 9 ", "A PAR - "),
+)
+
+
+@pytest.mark.slow
+def test_a_reply_of_a_megabyte_is_read_in_bounded_time() -> None:
+    """Anything quadratic in what is read would take minutes here."""
+    wrong = []
+    for unit, opening in product(UNITS, OPENINGS):
+        parsed = parse(opening + unit * (HUGE // len(unit)), OPENING)
+        sent = sum(len(text) for _, text in parsed.messages)
+        if parsed.issues[0].kind != "too long" or len(parsed.issues) > MAX_ISSUES or sent > 8 * MAX_MESSAGE_LENGTH:
+            wrong.append((opening, unit, kinds(parsed)[:3], sent))
+    assert wrong == []
+
+
+def test_deep_nesting_is_no_danger() -> None:
+    for text in ("[" * 100_000, '{"orders":' * 900 + "1" + "}" * 900, '{"orders":' + "[" * 900 + "]" * 900 + "}"):
+        assert parse(text, OPENING).orders == []
+
+
+# The schema.
+
+
+@pytest.mark.parametrize("ablation", [NOTHING, Ablation.NO_REASONING, Ablation.ORDERS_LAST, ALL])
+def test_a_schema_has_the_keys_of_the_prompt_in_their_sequence(ablation: Ablation) -> None:
+    expected = ["messages", "orders"] if ablation & Ablation.ORDERS_LAST else ["orders", "messages"]
+    reasoning = [] if ablation & Ablation.NO_REASONING else ["reasoning"]
+    assert list(reply_schema(WINTER, Contents(ablation=ablation))["properties"]) == reasoning + expected
