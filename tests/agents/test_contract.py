@@ -7,6 +7,7 @@ import modal_env
 import welfare_env
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.player.policy import LMPolicy
+from tests.playing import play, seated
 from welfare_env.errors import ActionError
 
 SPECS = [
@@ -30,8 +31,7 @@ class TestContract:
         for game in table.phases():
             played = {power: game.orders(power) for power in game.powers}
             for power in game.powers:
-                policy = agents.make(spec)
-                policy.reset(agent=power, seed=1)
+                policy = seated(spec, power, 1)
                 orders = table.ask(policy, power)
                 game.submit(power, orders)
                 check_winter(game.view(power), orders)
@@ -75,14 +75,7 @@ class TestContract:
         """Strict, so that anything illegal raises, and what is no word; in the mediator's seat, too."""
         rules = welfare_env.Rules(years=2, press="tokens", mediator=True, transfers=True)
         env = welfare_env.make(rules=rules, strict=True)
-        env.reset(seed=0)
-        seats = {power: agents.make(spec) for power in env.possible_agents}
-        for power, policy in seats.items():
-            policy.reset(agent=power, seed=0)
-        for power in env.agent_iter():
-            observation, _, terminated, truncated, info = env.last()
-            env.step(None if terminated or truncated else seats[power].act(observation, info))
-        assert env.agents == []
+        assert play(env, {power: agents.make(spec) for power in env.possible_agents}).agents == []
 
 
 def check_winter(view, orders):

@@ -11,6 +11,8 @@ from agents.scripted.center_partition import planned_owners
 from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.toy_boards.punishing import punishing_orders
+from tests import playing
+from tests.playing import seated
 from welfare_env.errors import WelfareEnvError
 
 RULES = ("grim", "police", "sheriff", "marshal")
@@ -20,16 +22,9 @@ ROBBER = "exploiter:nice=prosocial,attack=dumbbot,years=1,units=0,centers=18,las
 
 
 def play(profile, rules=QUIET, seed=0, map_name="standard"):
-    """A game in which each policy object plays its power; the game at its end, and the policies."""
-    env = welfare_env.make(map_name=map_name, rules=rules)
-    env.reset(seed=seed)
-    players = {power: spec() if callable(spec) else agents.make(spec) for power, spec in profile.items()}
-    for power, player in players.items():
-        player.reset(agent=power, seed=seed)
-    for power in env.agent_iter():
-        observation, _, terminated, truncated, info = env.last()
-        env.step(None if terminated or truncated else players[power].act(observation, info))
-    return env.unwrapped.game, players
+    """A game of a profile: the game at its end, and the policies."""
+    players = {power: agents.make(spec) for power, spec in profile.items()}
+    return playing.play(welfare_env.make(map_name, rules), players, seed).game, players
 
 
 def with_one(policy, other, seat="RUSSIA"):
@@ -163,8 +158,7 @@ def test_nobody_has_more_due_to_it_than_its_share_whatever_is_neutral_and_whoeve
 
 def test_the_posse_leaves_neutral_centers_to_those_to_whom_they_are_due():
     game = welfare_env.Game(rules=QUIET)
-    policy = agents.make("posse")
-    policy.reset("ITALY", 0)
+    policy = seated("posse", "ITALY")
     law = RightfulOwners()
     law.begin(game.view("ITALY"))
     policy.pursue(frozenset({"TURKEY"}), law, 0)
@@ -263,8 +257,7 @@ def test_a_posse_leaves_an_empty_center_to_the_friend_to_whom_it_is_due():
         units = {"ENGLAND": ["F NTH"], "FRANCE": ["A BUR"]}
         centers = {"GERMANY": ["BEL"], "ENGLAND": ["LON"], "FRANCE": ["PAR"]}
         game = welfare_env.Game.from_position("F1903M", units=units, centers=centers, rules=QUIET)
-        policy = agents.make("posse")
-        policy.reset("FRANCE", 0)
+        policy = seated("posse")
         before = welfare_env.Game.from_position("S1902M", units=units, centers={due: ["BEL"]}, rules=QUIET)
         owners = RightfulOwners()
         owners.begin(before.view("FRANCE"))
@@ -490,8 +483,7 @@ def test_a_fortress_arms_and_stays_at_home():
         power: len(units) for power, units in game.board.start_units.items()
     }
     after = welfare_env.Game.from_position("W1903A", units={}, centers={"FRANCE": ["PAR", "MAR"]}, rules=QUIET)
-    policy = agents.make("fortress")
-    policy.reset("FRANCE", 0)
+    policy = seated("fortress")
     assert policy.winter(after.view("FRANCE")) == ["A MAR B", "A PAR B"]
 
 
@@ -517,8 +509,7 @@ def punishing(power, owned, units, enemies=None):
     game = welfare_env.Game.from_position(
         "S1902M", units=units, centers=owned, rules=welfare_env.Rules(press=None, years=3), map_name="clique:3"
     )
-    policy = agents.make("punish")
-    policy.reset(power, 0)
+    policy = seated("punish", power)
     if enemies is not None:
         policy.pursue(frozenset(enemies))
     view = game.view(power)
@@ -541,7 +532,6 @@ def test_punish_fights_the_enemy_that_owns_most():
 
 
 def test_punish_plays_on_toy_boards_only():
-    policy = agents.make("punish")
-    policy.reset("FRANCE", 0)
+    policy = seated("punish")
     with pytest.raises(WelfareEnvError, match="clique:n"):
         policy.act(None, {"view": welfare_env.Game(rules=QUIET).view("FRANCE")})

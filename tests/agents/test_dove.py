@@ -6,14 +6,14 @@ import pytest
 import agents
 import welfare_env
 from agents.scripted.dove import DovePolicy
+from tests.playing import seated
 
 
 def at(phase, units, centers, power="FRANCE", **rules):
     game = welfare_env.Game.from_position(
         phase, units=units, centers=centers, rules=welfare_env.Rules(**{"press": None, **rules})
     )
-    policy = agents.make("dove")
-    policy.reset(agent=power)
+    policy = seated("dove", power)
     return set(policy.act(None, {"view": game.view(power)}))
 
 
@@ -91,8 +91,7 @@ def test_units_with_somewhere_to_go_stay_longest():
 
 def test_tells_its_plans_and_answers_once_a_phase():
     game = welfare_env.Game()
-    policy = agents.make("dove")
-    policy.reset(agent="FRANCE")
+    policy = seated("dove")
 
     def messages(message_round):
         action = policy.act(None, {"view": game.view("FRANCE", "messages", message_round)})
@@ -111,8 +110,7 @@ def test_tells_its_plans_and_answers_once_a_phase():
 
 def test_in_words_it_proposes_and_accepts():
     game = welfare_env.Game(rules=welfare_env.Rules(press="tokens"))
-    policy = agents.make("dove")
-    policy.reset(agent="FRANCE")
+    policy = seated("dove")
 
     def messages(message_round):
         sent = policy.act(None, {"view": game.view("FRANCE", "messages", message_round)})["messages"]

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-import agents
 import welfare_env
 from agents.scripted.dumbbot import choose
 from agents.scripted.dumbbot_values import _proximity, valuate
+from tests.playing import seated
 from welfare_env.board.loading import load_board
 
 
 def orders_at(seed=0, power="FRANCE", **position):
-    policy = agents.make("dumbbot")
-    policy.reset(agent=power, seed=seed)
+    policy = seated("dumbbot", power, seed)
     return set(policy.orders(welfare_env.Game.from_position(**position).view(power)))
 
 

@@ -261,7 +261,7 @@ def gain(spec: str, deviator: str, who: tuple[str, ...], games: int = 1, **optio
 
 class TestPlanner:
     def test_it_robs_the_prosocial(self) -> None:
-        assert gain("prosocial", "plan:budget=5", ("PLAYERB",), **TOY) > 0.5
+        assert gain("prosocial", "plan:budget=5", ("PLAYERB",), **TOY) > 0.25
 
     def orders(self, planner: PlannerPolicy, members: Sequence[str], others: str) -> list[dict[str, list[str]]]:
         """What a planner orders in a game on clique:4."""

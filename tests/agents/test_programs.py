@@ -8,6 +8,8 @@ import agents
 import modal_env
 import welfare_env
 from modal_env.games.game import ProgramGame
+from tests import playing
+from tests.playing import seated
 
 ACTIONS = ("library", "formula", "tokens")
 SPECS = ("program:FairBot", "program:[](X(me) & (X(DB) -> []false))", "mix:FairBot=1/2,PrudentBot=0.3,DefectBot=1/5")
@@ -16,13 +18,7 @@ SPECS = ("program:FairBot", "program:[](X(me) & (X(DB) -> []false))", "mix:FairB
 def play(env, specs, seed=0):
     """All rounds of one game."""
     policies = dict(zip(env.possible_agents, map(agents.make, specs), strict=True))
-    env.reset(seed=seed)
-    for player, policy in policies.items():
-        policy.reset(player, seed)
-    for player in env.agent_iter():
-        observation, _, terminated, truncated, info = env.last()
-        env.step(None if terminated or truncated else policies[player].act(observation, info))
-    return env.unwrapped.contest.history
+    return playing.play(env, policies, seed).contest.history
 
 
 @pytest.mark.parametrize(("spec", "players"), [(SPECS[0], 2), (SPECS[1], 4), (SPECS[2], 2)])
@@ -46,8 +42,7 @@ def test_a_mix_has_its_shares():
 def test_players_of_one_mix_and_seed_draw_each_for_itself():
     drawn = []
     for name in ("player_0", "player_1"):
-        policy = agents.make("mix:FairBot=1/2,CooperateBot=1/2")
-        policy.reset(name, seed=3)
+        policy = seated("mix:FairBot=1/2,CooperateBot=1/2", name, 3)
         drawn.append([policy.program(None).name for _ in range(40)])
     alike = sum(one == other for one, other in zip(*drawn, strict=True))
     assert 8 < alike < 32

@@ -6,17 +6,16 @@ from collections import Counter
 import pytest
 from scipy import optimize
 
-import agents
 import welfare_env
 from agents.scripted.center_partition import PartitionError, partition
+from tests.playing import seated
 
 MAPS = ["standard", "ancmed", "clique:3"]
 BEST = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
 
 
 def orders_at(power="FRANCE", **position):
-    policy = agents.make("prosocial")
-    policy.reset(agent=power)
+    policy = seated("prosocial", power)
     return set(policy.orders(welfare_env.Game.from_position(**position).view(power)))
 
 

@@ -1,7 +1,5 @@
 """What commands show: progress, tables, errors in the words of the command; and connecting to a Ray cluster."""
 
-from __future__ import annotations
-
 import re
 import socket
 import sys

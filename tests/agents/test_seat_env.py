@@ -1,7 +1,5 @@
 """One seat as a gymnasium environment: the checks that Gymnasium ships, and that it plays what parallel_env plays."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -1,7 +1,5 @@
 """One seat as text: the same game as with policies, no text twice, rewards that add up, and named errors."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

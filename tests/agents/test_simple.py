@@ -1,7 +1,5 @@
 """Random and hold, what the base class adds, and Winter lists as the program of the paper executes them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -2,17 +2,16 @@
 
 import pytest
 
-import agents
 import evaluation
 import welfare_env
+from tests.playing import seated
 
 RULES = welfare_env.Rules(press=None, years=5)
 FRANCE = ["BRE", "MAR", "PAR", "POR", "SPA"]
 
 
 def orders(power="FRANCE", rules=RULES, **position):
-    policy = agents.make("tit-for-tat")
-    policy.reset(agent=power)
+    policy = seated("tit-for-tat", power)
     return policy.orders(welfare_env.Game.from_position(rules=rules, **position).view(power))
 
 

@@ -11,6 +11,7 @@ from agents.toy_boards.punishing import punishing_orders
 from agents.toy_boards.punishing_kernels import score_position
 from agents.toy_boards.shape import clique_of
 from evaluation.exact import best_response
+from tests.playing import seated
 from welfare_env import Rules, UnknownMapError, UnknownPowerError
 from welfare_env.engine.engines import make_engine
 
@@ -143,8 +144,7 @@ class TestPunisher:
         assert first_deviator(path, game.history) == "PLAYERC"
 
     def test_who_remembers_without_a_history_keeps_to_its_first_guess(self):
-        policy = agents.make("punisher:t=1,remembers=yes")
-        policy.reset("PLAYERC")
+        policy = seated("punisher:t=1,remembers=yes", "PLAYERC")
         owned = {"PLAYERA": ["HAX", "CAX"], "PLAYERB": ["HBX", "CBX"], "PLAYERC": ["HCX", "CCX"]}
         seen = []
         for units in ({"PLAYERA": ["A CBX"]}, {"PLAYERB": ["A HAX"], "PLAYERA": ["A CBX"]}):

@@ -1,7 +1,5 @@
 """The example of a language model on this machine: llama.cpp serves random weights, which play a legal game."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

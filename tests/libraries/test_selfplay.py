@@ -1,7 +1,5 @@
 """Scripts of other libraries from nothing to a table: train in self-play, export the network, measure what it loses."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One seat as a gymnasium environment, for Stable-Baselines3 and its masked PPO."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The examples for trainers of language models: TRL and OpenEnv."""
 
-from __future__ import annotations
-
 import importlib.util
 import socket
 import sys

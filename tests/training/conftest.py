@@ -1,7 +1,5 @@
 """One thread for torch, and finished trainings that tests read or copy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

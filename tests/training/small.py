@@ -1,7 +1,5 @@
 """A small training, and what the tests read of a training's folder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

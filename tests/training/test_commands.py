@@ -1,7 +1,5 @@
 """The commands of training: options, what they print, errors in one line, Ctrl-C; and results as rows."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

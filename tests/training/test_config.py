@@ -1,7 +1,5 @@
 """The config of a training: its checks, and the names of folders."""
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Networks of RLlib and of others as players."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Several networks that learn in one training, each with a reward of its own."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from dataclasses import replace

@@ -1,8 +1,6 @@
 # ruff: noqa: E402  the imports need the extra rl
 """Learning to talk: the runner's message rounds, opponents that hear and speak, and words that are worth something."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from dataclasses import replace
 from pathlib import Path

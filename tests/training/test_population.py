@@ -1,7 +1,5 @@
 """Populations: the payoffs of the empirical game, its equilibrium, what a mix is worth, and resuming; and curves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

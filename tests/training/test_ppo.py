@@ -1,7 +1,5 @@
 """PPO for the board: it learns, it repeats itself, its parts and its rewards are what they should be."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -139,7 +137,7 @@ def test_a_checkpoint_is_an_opponent(tmp_path, finished):
         config = config_of(tmp_path / str(number), 1, against=(spec.format(finished() / "checkpoint"),))
         runner = BatchedEnvRunner(config=make_config(play_of(config), config), worker_index=0)
         assert runner._opponents[0].greedy is (number == 0)
-        train(config)
+        runner.sample()
 
 
 def test_a_checkpoint_plays_as_it_was_trained(tmp_path, finished):

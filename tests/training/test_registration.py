@@ -1,7 +1,5 @@
 """The scripts that users of RLlib write first."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Going on with a training: interrupted, extended, moved, changed or damaged; and what a training keeps."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

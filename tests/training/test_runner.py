@@ -1,7 +1,5 @@
 """The runner: what it records is what was played, and the learning signal is what the definitions say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from ray.rllib.core.columns import Columns

@@ -1,7 +1,5 @@
 """What a training keeps: read again as it was, or refused with a reason."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -80,14 +78,6 @@ def test_what_is_no_state(tmp_path, kind):
             path.symlink_to(tmp_path / "nowhere")
     with pytest.raises(TrainingError, match="damaged"):
         load(tmp_path)
-
-
-def test_folders_that_cannot_be(tmp_path):
-    with pytest.raises(TrainingError, match="folder cannot be made"):
-        load(tmp_path / "a\0b")
-    (tmp_path / "file").touch()
-    with pytest.raises(TrainingError, match="folder cannot be made"):
-        load(tmp_path / "file")
 
 
 @pytest.mark.parametrize("line", ["5", "{", "\ud800", '{"iteration": "1"}', "[" * 100_000])

@@ -1,7 +1,5 @@
 """Transcripts: what players see of games in batches is what they see of the same games one by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -94,13 +94,6 @@ class TestIdentity:
             SharedModels(cache, own={"mine": model}).get("mine").complete(QUESTION)
         assert (first.asked, again.asked, other.asked) == (1, 0, 1)
 
-    def test_a_stored_game_is_not_played_again(self, tmp_path: Path) -> None:
-        models = Mine(), Mine(), Mine(temperature=2)
-        with evaluation.GameStore(tmp_path / "games.sqlite") as store:
-            for model in models:
-                evaluation.self_play("lm:mine", games=1, rules=RULES, models={"mine": model}, store=store)
-        assert [model.asked > 0 for model in models] == [True, False, True]
-
 
 class TestMoney:
     def test_a_text_counts_by_its_bytes(self) -> None:

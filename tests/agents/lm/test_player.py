@@ -16,6 +16,7 @@ from agents.lm.prompts.parts import Ablation, Addition
 from agents.lm.stub.replies import stub_reply
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
+from tests import playing
 from welfare_env import UnknownAgentError
 
 RULES = welfare_env.Rules(years=1)
@@ -41,22 +42,11 @@ def asked(policy, game, what="orders", message_round=0):
     return policy.act(None, {"view": game.view(policy.agent, what, message_round)})
 
 
-def play(policies, rules=RULES, strict=True, parallel=False, seed=0):
+def play(policies, rules=RULES, parallel=False):
     """A whole game; strict, so that anything illegal raises."""
-    env = (welfare_env.parallel_env if parallel else welfare_env.make)(rules=rules, strict=strict)
-    told = env.reset(seed=seed)
-    for power, policy in policies.items():
-        policy.reset(power, seed)
     if parallel:
-        infos = told[1]
-        while env.agents:
-            actions = {power: policies[power].act(None, {"view": infos[power]["view"]}) for power in env.agents}
-            infos = env.step(actions)[4]
-    else:
-        for power in env.agent_iter():
-            observation, _, terminated, truncated, info = env.last()
-            env.step(None if terminated or truncated else policies[power].act(observation, info))
-    return env.unwrapped.game
+        return playing.play_parallel(welfare_env.parallel_env(rules=rules, strict=True), policies).game
+    return playing.play(welfare_env.make(rules=rules, strict=True), policies).game
 
 
 class TestTurns:
@@ -275,16 +265,9 @@ class TestExploiter:
 
 class TestPrograms:
     def played(self, answer, **options):
-        env = modal_env.make(**{"actions": "formula", "rounds": 2} | options)
-        env.reset(seed=0)
-        model = ScriptedModel(answer)
+        env, model = modal_env.make(**{"actions": "formula", "rounds": 2} | options), ScriptedModel(answer)
         policies = {"player_0": LMPolicy(model), "player_1": agents.make("program:FairBot")}
-        for name, policy in policies.items():
-            policy.reset(name, 0)
-        for name in env.agent_iter():
-            observation, _, terminated, truncated, info = env.last()
-            env.step(None if terminated or truncated else policies[name].act(observation, info))
-        return policies["player_0"], model, env.unwrapped.contest.history
+        return policies["player_0"], model, playing.play(env, policies).contest.history
 
     def test_writes_a_program_a_round(self):
         answer = json.dumps({"reasoning": "Löb.", "program": "PrudentBot"})

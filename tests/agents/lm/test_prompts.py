@@ -354,19 +354,6 @@ def test_what_people_write_stays(text: str) -> None:
     assert json.loads(quote(text)) == text
 
 
-def test_who_wrote_to_whom() -> None:
-    lines = [
-        message_line(Message(sender, recipient, "hi", "S1901M", 2), "FRANCE")
-        for sender, recipient in [("ITALY", "FRANCE"), ("FRANCE", "ITALY"), ("ITALY", "GLOBAL"), ("FRANCE", "GLOBAL")]
-    ]
-    assert lines == [
-        '- round 2, ITALY to you (private): "hi"\n',
-        '- round 2, you to ITALY (private): "hi"\n',
-        '- round 2, ITALY to all (public): "hi"\n',
-        '- round 2, you to all (public): "hi"\n',
-    ]
-
-
 @given(st.lists(st.integers(0, 5000), max_size=12))
 def test_a_short_transcript_has_whole_messages(lengths: list[int]) -> None:
     messages = [Message("ITALY", "FRANCE", "x" * length, "S1901M", 1) for length in lengths]

@@ -1,7 +1,5 @@
 """A stub that the SDKs ask in this process, and that fails on demand; the same as a server."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import deque

@@ -1,7 +1,5 @@
 """Boards that the tests of learned players share."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Checkpoints: what is written is read, and what does not fit is refused with a reason."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

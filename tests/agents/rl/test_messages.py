@@ -20,8 +20,11 @@ from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.player import LearnedPolicy
 from agents.rl.token_press import Said, as_words, speakers, to_send
+from tests import playing
 from welfare_env import Game, Rules, load_board
+from welfare_env.engine.fast import FastEngine
 from welfare_env.game import press
+from welfare_env.game.position import Position
 
 TOKENS = Rules(years=1, press="tokens", message_rounds=2)
 NONE, TEXT = replace(TOKENS, press=None), replace(TOKENS, press="text")
@@ -64,32 +67,20 @@ def mixed(reader: InputEncoder, rng: np.random.Generator) -> Inputs:
     return reader.read(reader.pack(env.rows[games], powers, said.heard(games, powers), rounds))
 
 
-def play_aec(seats: dict[str, LearnedPolicy], rules: Rules, map_name: str = "clique:3", seed: int = 0) -> Game:
-    env = welfare_env.make(map_name, rules=rules)
-    env.reset(seed=seed)
-    for agent in env.agent_iter():
-        observation, _, terminated, truncated, info = env.last()
-        env.step(None if terminated or truncated else seats[agent].act(observation, info))
-    return env.unwrapped.game
+def play_aec(path: str, rules: Rules = TOKENS, seed: int = 0) -> Game:
+    """A game of a checkpoint in all seats."""
+    return playing.play(welfare_env.make("clique:3", rules), seated(path, rules), seed).game
 
 
-def play_parallel(seats: dict[str, LearnedPolicy], rules: Rules, map_name: str = "clique:3", seed: int = 0) -> Game:
-    env = welfare_env.parallel_env(map_name, rules=rules)
-    observations, infos = env.reset(seed=seed)
-    while env.agents:
-        actions = {agent: seats[agent].act(observations[agent], infos[agent]) for agent in env.agents}
-        observations, _, _, _, infos = env.step(actions)
-        assert not any(infos[agent]["refused"] for agent in infos)
-    return env.game
+def play_parallel(path: str, rules: Rules = TOKENS, seed: int = 0) -> Game:
+    """As `play_aec`; strict, so that nothing is refused."""
+    return playing.play_parallel(
+        welfare_env.parallel_env("clique:3", rules, strict=True), seated(path, rules), seed
+    ).game
 
 
-def seated(
-    path: str, board: welfare_env.Board = BOARD, seed: int = 0, rules: Rules = TOKENS
-) -> dict[str, LearnedPolicy]:
-    seats = {power: LearnedPolicy(path) for power in press.players(board, rules)}
-    for power, policy in seats.items():
-        policy.reset(power, seed)
-    return seats
+def seated(path: str, rules: Rules) -> dict[str, LearnedPolicy]:
+    return {power: LearnedPolicy(path) for power in press.players(BOARD, rules)}
 
 
 def told(game: Game) -> list[tuple[Any, ...]]:
@@ -108,6 +99,19 @@ class TestHearing:
         others = [STANDARD.powers[(power + seat) % 7] for seat in range(1, 7)]
         for recipient, word in zip([*others, "GLOBAL"], words, strict=True):
             assert sent.get(recipient) == ("", *press.TOKENS)[word] or (word == 0 and recipient not in sent)
+
+    @pytest.mark.parametrize("map_name", ["clique:3", "standard"])
+    def test_those_speak_who_do_in_the_environments(self, map_name: str) -> None:
+        """Also where powers are eliminated, and in retreats."""
+        env = welfare_env.vector_env(20, map_name, Rules(press=None, years=4))
+        env.reset(seed=1)
+        engine = FastEngine(env.board, TOKENS)
+        for _ in range(12):
+            for game, found in enumerate(speakers(env.board, env.rows)):
+                position = Position(engine, env.state(game))
+                asked = press.speakers(position) if position.state.phase_type != "R" else []
+                assert [power for power, speaks in zip(env.board.powers, found, strict=True) if speaks] == asked
+            env.step(env.sample())
 
     @pytest.mark.parametrize("word", ["peace?", 3, None, ["accept"], np.array([1, 2])])
     def test_what_is_no_word_is_silence(self, word: Any) -> None:
@@ -164,26 +168,26 @@ class TestPlaying:
     def test_one_game_in_both_environments(self, tmp_path: Path) -> None:
         """Speaking one after the other changes nothing: what was said in a round is heard in the next."""
         path = stored(tmp_path, TOKENS)
-        games = [play(seated(path, seed=4), TOKENS) for play in (play_aec, play_parallel)]
+        games = [play(path, seed=4) for play in (play_aec, play_parallel)]
         assert told(games[0]) == told(games[1])
         assert len([message for record in games[0].history for message in record.messages]) > 10
 
     def test_the_same_seed_replays_the_same_game(self, tmp_path: Path) -> None:
         path = stored(tmp_path, TOKENS)
-        games = [told(play_aec(seated(path, seed=seed), TOKENS, seed=7)) for seed in (1, 1, 2)]
+        games = [told(play_aec(path, seed=seed)) for seed in (1, 1, 2)]
         assert games[0] == games[1] != games[2]
 
     @pytest.mark.parametrize(("learned", "rules"), [(TOKENS, TEXT), (TOKENS, NONE), (NONE, TOKENS)])
     def test_it_is_silent_without_tokens_in_the_game_or_in_its_training(
         self, tmp_path: Path, learned: Rules, rules: Rules
     ) -> None:
-        game = play_parallel(seated(stored(tmp_path, learned)), rules)
+        game = play_parallel(stored(tmp_path, learned), rules)
         assert game.is_done
         assert not any(record.messages for record in game.history)
 
     def test_beside_a_mediator(self, tmp_path: Path) -> None:
         rules = replace(TOKENS, mediator=True)
-        assert play_aec(seated(stored(tmp_path, TOKENS), rules=rules), rules).is_done
+        assert play_aec(stored(tmp_path, TOKENS), rules).is_done
 
 
 class TestCheckpoints:

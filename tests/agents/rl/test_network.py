@@ -1,7 +1,5 @@
 """The network: its two ways to look at a decision agree; and what it reads, against the views of people."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

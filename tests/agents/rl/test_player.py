@@ -1,7 +1,5 @@
 """A checkpoint as a player, in every environment; and the checkpoints that come with the package."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json
@@ -23,6 +21,8 @@ from agents.seat_env import SeatEnv
 from evaluation.play import runner
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
+from tests import playing
+from tests.playing import seated
 from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.sampling import play_games
@@ -57,26 +57,12 @@ def test_a_seat_against_it_is_copied_with_it(spec):
 
 def play_aec(spec, seed=0, **options):
     env = welfare_env.make(strict=True, years=2, **options)
-    env.reset(seed=seed)
-    policies = {agent: agents.make(spec) for agent in env.agents}
-    for agent, policy in policies.items():
-        policy.reset(agent, seed=seed)
-    for agent in env.agent_iter():
-        observation, _, terminated, truncated, info = env.last()
-        env.step(None if terminated or truncated else policies[agent].act(observation, info))
-    return env.unwrapped.game
+    return playing.play(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
 
 
 def play_parallel(spec, seed=0, **options):
     env = welfare_env.parallel_env(strict=True, years=2, **options)
-    observations, infos = env.reset(seed=seed)
-    policies = {agent: agents.make(spec) for agent in env.agents}
-    for agent, policy in policies.items():
-        policy.reset(agent, seed=seed)
-    while env.agents:
-        actions = {agent: policies[agent].act(observations[agent], infos[agent]) for agent in env.agents}
-        observations, _, _, _, infos = env.step(actions)
-    return env.game
+    return playing.play_parallel(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
 
 
 def moves(game):
@@ -143,8 +129,7 @@ class TestStandardInWelfareGames:
 
     @staticmethod
     def attacker():
-        policy = agents.make("rl:attacker")
-        policy.reset("FRANCE", seed=1)
+        policy = seated("rl:attacker", "FRANCE", 1)
         return policy
 
     @pytest.mark.parametrize(("phase", "centers"), [("S1902M", 5), ("F1903M", 2), ("W1903A", 1), ("W1903A", 3)])
@@ -180,16 +165,10 @@ class TestStandardInWelfareGames:
         """Strictly: every order is legal."""
         given = options if "rules" in options else options | {"years": 2}
         env = welfare_env.make(strict=True, **given)
-        env.reset(seed=0)
         seats = {agent: "rl:attacker" if agent == "FRANCE" else "dove" for agent in env.possible_agents}
         policies = {agent: agents.make(spec) for agent, spec in seats.items() if agent != "MEDIATOR"}
         policies |= {agent: agents.make("hold") for agent in seats if agent == "MEDIATOR"}
-        for agent, policy in policies.items():
-            policy.reset(agent, seed=0)
-        for agent in env.agent_iter():
-            observation, _, terminated, truncated, info = env.last()
-            env.step(None if terminated or truncated else policies[agent].act(observation, info))
-        assert env.unwrapped.game.is_done
+        assert playing.play(env, policies).game.is_done
 
     def test_the_papers_exploiter_conquers_doves(self):
         """Nice until Winter 1903, then the attacker: it builds in the Winter of the switch."""
@@ -281,14 +260,8 @@ def test_the_attacker_plays_in_games_as_it_does_where_it_is_measured():
     play = Play(given.map_name, given.rules, Lineup(((2,),), ("hold",), (1.0,)), given.size, num_games=1)
     measured = play_games(play, {LEARNER: given})[0].centers
     env = welfare_env.parallel_env(rules=given.rules)
-    observations, infos = env.reset(seed=5)
-    players = {power: agents.make("rl:attacker" if power == "FRANCE" else "hold") for power in env.agents}
-    for power, player in players.items():
-        player.reset(power, seed=5)
-    while env.agents:
-        observations, _, _, _, infos = env.step(
-            {power: players[power].act(observations[power], infos[power]) for power in env.agents}
-        )
+    players = {power: agents.make("rl:attacker" if power == "FRANCE" else "hold") for power in env.possible_agents}
+    playing.play_parallel(env, players, seed=5)
     assert [len(env.game.centers[power]) for power in env.possible_agents] == list(measured)
 
 

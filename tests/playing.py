@@ -1,0 +1,36 @@
+"""Whole games that policies play, in both forms of an environment."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import agents
+from agents import Policy
+
+
+def play(env: Any, policies: Mapping[str, Policy], seed: int = 0) -> Any:
+    """The environment after a game in which agents act one after the other; environment and policies begin anew."""
+    env.reset(seed=seed)
+    for agent, policy in policies.items():
+        policy.reset(agent, seed)
+    for agent in env.agent_iter():
+        observation, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else policies[agent].act(observation, info))
+    return env.unwrapped
+
+
+def play_parallel(env: Any, policies: Mapping[str, Policy], seed: int = 0) -> Any:
+    """As `play`, where all agents act at once."""
+    observations, infos = env.reset(seed=seed)
+    for agent, policy in policies.items():
+        policy.reset(agent, seed)
+    while env.agents:
+        actions = {agent: policies[agent].act(observations[agent], infos[agent]) for agent in env.agents}
+        observations, _, _, _, infos = env.step(actions)
+    return env.unwrapped
+
+
+def seated(spec: str, power: str = "FRANCE", seed: int = 0) -> Any:
+    """A policy by its spec, at the beginning of a game."""
+    policy: Any = agents.make(spec)
+    policy.reset(power, seed)
+    return policy
