@@ -36,9 +36,7 @@ def is_of_the_setup(line):
 def shell(text, environment):
     """What the commands of a block print; each must succeed."""
     lines = [line for line in re.sub(r"\\\n\s*", "", text).splitlines() if line and not is_of_the_setup(line)]
-    done = subprocess.run(
-        ["/bin/bash", "-ec", "\n".join(lines)], capture_output=True, text=True, timeout=1500, env=environment
-    )
+    done = subprocess.run(["/bin/bash", "-ec", "\n".join(lines)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -24,9 +24,7 @@ def test_python_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
     """Each with its own imports, in one process: most of the time would go into importing torch and Ray again."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     run = "import sys\nfor block in sys.argv[1:]:\n    exec(block, {'__name__': 'page'})\n    print('end of a block')"
-    done = subprocess.run(
-        [sys.executable, "-c", run, *blocks], cwd=tmp_path, capture_output=True, text=True, timeout=600
-    )
+    done = subprocess.run([sys.executable, "-c", run, *blocks], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     *printed, rest = done.stdout.split("end of a block\n")
     assert (len(printed), rest) == (len(blocks), "")
@@ -112,6 +110,6 @@ def test_names_on_the_pages_exist():
 def test_notebooks_run(notebook, tmp_path):
     cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     code = "\n".join("".join(cell["source"]) for cell in cells)
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(cell["outputs"] for cell in cells)

@@ -14,9 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def _python(code: str, *path: Path) -> list[str]:
     """Runs `code` in a fresh interpreter that looks into `path` first; the lines of its output."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=path[0], env=environment, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=path[0], env=environment, capture_output=True, text=True)
     return (done.stderr or done.stdout).splitlines()
 
 

@@ -52,7 +52,7 @@ except IndexError:
 def run(*arguments: str, **settings: str) -> tuple[str, str]:
     """What a fresh Python prints on stdout and on stderr under some settings of numba."""
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=os.environ | settings, timeout=1800
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=os.environ | settings
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, done.stderr
