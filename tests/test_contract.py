@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
@@ -135,12 +135,6 @@ def test_the_same_seed_gives_the_same_game() -> None:
     assert paid[0] == paid[1]
     one, two, other = (evaluation.self_play("random", games=2, seed=seed, **QUICK).to_dict() for seed in (5, 5, 6))
     assert one == two != other
-
-
-def test_importing_loads_nothing_heavy() -> None:
-    names = run("-c", "import sys, welfare_env; print(*{name.partition('.')[0] for name in sys.modules})").split()
-    assert "welfare_env" in names
-    assert not {"torch", "ray", "tornado", "matplotlib"} & set(names)
 
 
 # Games by hand, rules
@@ -481,27 +475,3 @@ def test_other_ways_to_start() -> None:
     assert welfare_env_command("--version").strip().endswith(welfare_env.__version__)
     assert "self-play" in run("-m", "evaluation", "--help")
     assert "best-response" in run("-m", "training", "--help")
-
-
-# Promised, and not there yet. Whoever adds one takes its line out and writes a test of it above.
-NOT_YET: dict[str, Callable[[], object]] = {  # a word of the error: what raises it
-    "'start'": lambda: welfare_env.make("clique:2", start=Game("clique:2")),
-}
-
-
-@pytest.mark.parametrize("error", NOT_YET)
-def test_what_is_promised_for_later_is_not_there_yet(error: str) -> None:
-    refused = (AttributeError, AssertionError, TypeError, evaluation.EvaluationError)
-    with pytest.raises(refused, match=error):
-        NOT_YET[error]()
-
-
-# The distribution; tests/test_distribution.py builds it
-
-
-def test_five_packages_and_the_extras_are_distributed() -> None:
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    packages = table["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    assert packages == ["welfare_env", "modal_env", "agents", "training", "evaluation"]
-    extras = {"rl", "train", "lm", "plot", "tables", "web", "openspiel", "sb3", "docs", "dev", "all"}
-    assert extras <= table["project"]["optional-dependencies"].keys()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tools.equivalence.comparing import Duel, Suite, Tally, play, suites
+from tools.equivalence.comparing import Duel, Tally, play, suites
 from tools.equivalence.lively import lively
 from tools.equivalence.situations import routes_of, situations
 from welfare_env import Rules, load_board
@@ -185,7 +185,3 @@ def test_the_command_prints_counts_and_exits_with_0() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "welfare games" in done.stdout
     assert "move by convoy" in done.stdout.replace("\n", " ") or "convoy" in done.stdout
-
-
-def test_suites_are_data() -> None:
-    assert all(isinstance(suite, Suite) and suite.settings for suite in SUITES.values())

@@ -102,7 +102,7 @@ class TestExchange:
 class TestSaving:
     def test_what_is_no_regular_file_is_not_replaced(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(RecordError, match="not a regular file"):
+        with pytest.raises(RecordError, match="pipe"):
             Game().save(tmp_path / "pipe")
         assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
@@ -157,13 +157,13 @@ class TestNoSavedGame:
         for name, target in (("zero", "/dev/zero"), ("null", "/dev/null")):
             (tmp_path / name).symlink_to(target)
         for name in ("", "pipe", "zero", "null", "nowhere.json"):
-            with pytest.raises(RecordError, match="cannot read"):
+            with pytest.raises(RecordError, match=tmp_path.name):
                 Game.load(tmp_path / name)
 
     def test_a_file_far_too_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Game().save(tmp_path / "game.json")
         monkeypatch.setattr("welfare_env.game.record.LARGEST_FILE", 100)
-        with pytest.raises(RecordError, match="more than 100 bytes"):
+        with pytest.raises(RecordError, match="100"):
             Game.load(tmp_path / "game.json")
 
     def test_truncated_anywhere(self, small: Callable[[], Any], tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ class TestDamage:
         with pytest.raises(RecordError, match="edited"):
             Game.load(write(path, sound))
         sound["welfare_env"]["format"] = 1
-        with pytest.raises(RecordError, match="format 1; this version reads 2"):
+        with pytest.raises(RecordError, match="format 1"):
             Game.load(write(path, sound), allow_edited=True)
 
 
@@ -339,5 +339,5 @@ def test_a_saved_game_without_its_own_section_is_damaged(small: Callable[[], Any
     """Damage can move the section elsewhere; then the digest cannot be checked."""
     record = small()
     record["phases"][-1]["state"]["welfare_env"] = record.pop("welfare_env")
-    with pytest.raises(RecordError, match="not a saved game of welfare_env"):
+    with pytest.raises(RecordError, match="welfare_env"):
         Game.from_record(record)

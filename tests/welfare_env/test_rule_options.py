@@ -61,7 +61,7 @@ class TestBuildAndDisband:
 
     def test_both_are_executed_and_disbands_make_no_room_for_builds(self) -> None:
         game = self.winter(self.RULES)
-        with pytest.raises(IllegalOrderError, match="2 units"):
+        with pytest.raises(IllegalOrderError, match="A MAR B"):
             game.submit("FRANCE", [*self.BOTH, "A MAR B"])
         assert game.submit("FRANCE", self.BOTH) == ()
         game.advance()
@@ -169,16 +169,16 @@ class TestTransfers:
         }
 
     def test_nobody_gives_more_than_it_owns(self, winter: Position) -> None:
-        with pytest.raises(IllegalOrderError, match="owns 5"):
+        with pytest.raises(IllegalOrderError, match="5"):
             self.given(winter, ["GIVE GERMANY"] * 6)
         game = self.given(winter, ["GIVE GERMANY"] * 6, strict=False)
         assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (0, 5)
 
     def test_nobody_gives_to_itself_or_before_winter(self, winter: Position) -> None:
-        with pytest.raises(IllegalOrderError, match="itself"):
+        with pytest.raises(IllegalOrderError, match="FRANCE"):
             self.given(winter, ["GIVE FRANCE"])
         game = Game.from_position("F1901M", {}, {}, welfare={"FRANCE": 3}, rules=self.RULES)
-        with pytest.raises(IllegalOrderError, match="Winter"):
+        with pytest.raises(IllegalOrderError, match="GIVE GERMANY"):
             game.submit("FRANCE", ["GIVE GERMANY"])
 
     def test_the_sum_of_points_stays_the_same(self, winter: Position) -> None:
@@ -203,19 +203,6 @@ class TestOvermilitarise:
         game.advance()
         assert game.units["FRANCE"] == ("A PAR", "A BEL", "A RUH")
         assert game.welfare["FRANCE"] == -2
-
-
-class TestMediator:
-    """What it does in the environments is tested in test_aec.py."""
-
-    RULES = Rules(mediator=True)
-
-    def test_it_speaks_and_is_spoken_to(self) -> None:
-        game = Game(rules=self.RULES)
-        game.send("MEDIATOR", "FRANCE", "Disarm, please.")
-        game.send("FRANCE", "MEDIATOR", "Why?")
-        assert [message.text for message in game.view("MEDIATOR").messages] == ["Disarm, please.", "Why?"]
-        assert game.view("GERMANY").messages == ()
 
 
 class TestScoring:
@@ -270,5 +257,5 @@ class TestRules:
         assert Rules(years=np.int64(2), progressive=[np.int64(1)] * 2) == Rules(years=2, progressive=(1, 1))
 
     def test_rules_survive_the_way_through_a_dict(self) -> None:
-        for rules in (Rules(), STANDARD, Rules(years=2, progressive=(0, 3), transfers=True), TestMediator.RULES):
+        for rules in (Rules(), STANDARD, Rules(years=2, progressive=(0, 3), transfers=True), Rules(mediator=True)):
             assert Rules.from_dict(rules.to_dict()) == rules

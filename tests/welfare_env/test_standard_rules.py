@@ -16,13 +16,6 @@ RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the packa
 class TestStandardGame:
     """Standard Diplomacy, on which Welfare Diplomacy is built."""
 
-    def test_powers_start_with_22_units_in_22_homes(self) -> None:
-        game = Game()
-        assert sum(map(len, game.units.values())) == sum(map(len, game.centers.values())) == 22
-        assert {power: len(units) for power, units in game.units.items() if len(units) != 3} == {"RUSSIA": 4}
-        for power, units in game.units.items():
-            assert sorted(unit[2:5] for unit in units) == sorted(game.board.homes[power])
-
     def test_a_year_is_spring_fall_and_winter(self) -> None:
         game = Game(rules=Rules(years=2))
         phases = []
@@ -71,7 +64,7 @@ class TestStandardGame:
     def test_standard_allows_no_more_disbands_than_needed(self, winter: Position) -> None:
         units = {"FRANCE": ["A PAR", "A MAR", "A BUR"], "GERMANY": ["A BER"]}
         game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, STANDARD)
-        with pytest.raises(IllegalOrderError, match=r"disband"):
+        with pytest.raises(IllegalOrderError, match="A MAR D"):
             game.submit("FRANCE", ["A PAR D", "A MAR D"])
         game.submit("FRANCE", ["A PAR D", "A MAR D"], strict=False)
         game.advance()

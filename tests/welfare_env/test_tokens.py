@@ -55,14 +55,6 @@ class TestVocabulary:
         assert press.VOCABULARY_VERSION == 1
         assert words == TOKENS
 
-
-class TestGame:
-    def test_a_word_is_a_message_like_any_other(self) -> None:
-        game = Game(rules=RULES)
-        game.send("FRANCE", "GERMANY", "accept", 2)
-        assert game.view("GERMANY").messages == (Message("FRANCE", "GERMANY", "accept", "S1901M", 2),)
-        assert game.view("ITALY").messages == ()
-
     def test_anything_else_is_refused_and_the_words_are_told(self) -> None:
         game = Game(rules=RULES)
         for text in NO_TOKENS:

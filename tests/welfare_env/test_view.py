@@ -60,7 +60,6 @@ class TestContents:
     @pytest.mark.parametrize(
         ("phase", "expected"),
         [
-            ("S1901M", ("S", "M", 1901, 0, 10)),
             ("F1904M", ("F", "M", 1904, 3, 7)),
             ("W1910A", ("W", "A", 1910, 9, 1)),
         ],
@@ -75,14 +74,6 @@ class TestContents:
         game = Game.from_position("W1901A", units, centers)
         limits = {power: (game.view(power).max_builds, game.view(power).must_disband) for power in units}
         assert limits == {"FRANCE": (3, 0), "GERMANY": (0, 2), "ITALY": (0, 0)}
-
-    def test_board_is_the_documented_one(self) -> None:
-        board = Game().view("FRANCE").board
-        assert board.moves["A PAR"] == ("BRE", "BUR", "GAS", "PIC")
-        assert board.moves["F MAO"] == ("BRE", "ENG", "GAS", "IRI", "NAF", "NAO", "POR", "SPA/NC", "SPA/SC", "WES")
-        assert (board.kind["PAR"], board.kind["BRE"], board.kind["MAO"]) == ("land", "coast", "sea")
-        assert board.homes["FRANCE"] == ("BRE", "MAR", "PAR")
-        assert board.start_units["FRANCE"] == ("F BRE", "A MAR", "A PAR")
 
     def test_encoded_actions(self) -> None:
         view = Game().view("FRANCE")
@@ -187,7 +178,11 @@ class TestSecrets:
         assert list(record.void) == ["ENGLAND"]
 
     def test_the_mediator_sees_what_all_see(self) -> None:
+        """And what is sent to it, or by it, which others do not see."""
         game = Game(rules=Rules(mediator=True))
         game.send("FRANCE", "GERMANY", "SECRET")
         game.send("FRANCE", "GLOBAL", "open")
-        assert [message.text for message in game.view("MEDIATOR").messages] == ["open"]
+        game.send("MEDIATOR", "FRANCE", "Disarm, please.")
+        game.send("FRANCE", "MEDIATOR", "Why?")
+        assert [message.text for message in game.view("MEDIATOR").messages] == ["open", "Disarm, please.", "Why?"]
+        assert [message.text for message in game.view("ITALY").messages] == ["open"]

@@ -63,7 +63,7 @@ def test_a_link_stays_a_link(tmp_path: Path, there: bool) -> None:
 def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises(RecordError, match="cannot write"):
+    with pytest.raises(RecordError, match=tmp_path.name):
         save_text("new", tmp_path / "a")
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
 
