@@ -223,7 +223,7 @@ def test_huge_points_stay_in_the_space() -> None:
 def test_positions_with_different_legal_futures_look_different(map_name, play_on, scatter) -> None:
     """Over random games from crowded positions; in retreats also with one of a unit's retreats less."""
     board, layout, seen, retreats = load_board(map_name), layout_of(load_board(map_name)), {}, 0
-    for seed in range(4):
+    for seed in (3, 5, 6, 9):  # with retreats
         rng = np.random.default_rng(seed)
         units = scatter(board, rng, len(board.provinces) // 2)
         game = Game.from_position(f"F{board.first_year:04d}M", *units, rules=Rules(years=2), map_name=map_name)
