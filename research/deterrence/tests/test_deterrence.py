@@ -11,6 +11,7 @@ from research.deterrence.three_homes import board_text
 from welfare_env import Game
 
 GAINS = {  # from marshals: least and most, of each member in the order of its courses
+    "france_lands_late": [(0.05, 0.35)],
     "russia_refills": [(-9, -0.5)],
     "germany_robbed_by_russia": [(0.5, 0.7), (-9, -1)],
     "germany_keeps_england": [(-9, -1), (1, 1.5)],
