@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+import evaluation
 from evaluation import Estimate
 from research.deterrence import attacks, landings, record
 from research.deterrence.rules import Line, frontier
 from research.deterrence.three_homes import board_text
-from welfare_env import Game
+from welfare_env import Game, Rules
 
 GAINS = {  # from marshals: least and most, of each member in the order of its courses
     "france_lands_late": [(0.05, 0.35)],
@@ -17,6 +18,8 @@ GAINS = {  # from marshals: least and most, of each member in the order of its c
     "germany_keeps_england": [(-9, -1), (1, 1.5)],
     "italy_is_paid": [(-2.6, -2.4), (1.2, 1.4), (1.4, 1.6)],
     "italy_is_taken_over": [(1.6, 1.8), (-2.6, -2.4), (1.8, 2)],
+    "london_is_the_fine": [(-1.2, -1), (0.6, 0.8), (0.5, 0.7)],
+    "nobody_can_build": [(2.9, 3.1), (4.6, 4.8), (2.9, 3.1)],
     "russia_spites": [(0, 0)],
 }
 
@@ -27,7 +30,20 @@ def test_the_record_of_marshals(name: str) -> None:
     gain = record.attack("marshal", name, 2, 500, {}).best_gain
     for (low, high), member in zip(GAINS[name], attacks.members(name), strict=True):
         assert low <= gain.members[member].value <= high
-    assert gain.total.value <= 1.11
+    assert gain.total.value <= 10.71
+
+
+def test_two_powers_take_homes_first() -> None:
+    found = evaluation.exploitability(
+        "marshal",
+        2,
+        deviator="import:research.deterrence.knockout.Knockout",
+        coalitions=[("FRANCE", "RUSSIA")],
+        coordinated=True,
+        rules=Rules(press=None),
+        seed=9100,
+    )
+    assert found.best_gain.total.value > 2
 
 
 def test_every_attack_robs_the_prosocial_or_costs_somebody() -> None:
