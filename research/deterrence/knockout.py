@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
@@ -15,6 +17,11 @@ from scipy.sparse import csr_matrix
 
 from agents.policy import view_of
 from agents.scripted.prosocial import ProsocialPolicy
+from welfare_env import Board
+from welfare_env.game.view import View
+
+Route = tuple[str, ...]
+"""The places of a unit, one a phase."""
 
 FAR = 30
 
@@ -25,19 +32,19 @@ class Knockout:
     Afterwards they attack what is left with supports, keep two units for each enemy or home left, and disarm at last.
     """
 
-    def __init__(self, years=1, fleets=("F STP/NC",)):
+    def __init__(self, years: int = 1, fleets: Sequence[str] = ("F STP/NC",)) -> None:
         self.years, self.fleets = years, fleets
 
-    def reset(self, agent, seed=0):
+    def reset(self, agent: str, seed: int = 0) -> None:
         self.reset_coalition((agent,), seed)
 
-    def reset_coalition(self, agents, seed=0):
+    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
         self.us, self._phase = tuple(agents), ""
         self.nice = {agent: ProsocialPolicy() for agent in agents}
         for agent, policy in self.nice.items():
             policy.reset(agent, seed)
 
-    def act(self, observation, info):
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         view = view_of(self, info, "us")
         if view.phase_type == "M" and view.year_index == 0:
             return self.nice[view.power].act(observation, info)
@@ -52,13 +59,13 @@ class Knockout:
             self._orders = self._strike(view) if view.year_index <= 1 + self.years else self._finish(view)
         return view.encode_orders([self._legal(view, unit) for unit in view.units[view.power]])
 
-    def _legal(self, view, unit):
+    def _legal(self, view: View, unit: str) -> str:
         """The unit's order; a move's coast is added where a support needs it."""
         order = self._orders.get(unit, f"{unit} H")
         legal = view.legal_orders[unit]
         return order if order in legal else next((each for each in legal if each.startswith(order)), f"{unit} H")
 
-    def _look(self, view):
+    def _look(self, view: View) -> None:
         powers = [power for power in view.powers if power not in self.us]
         self.owner = {center: power for power, owned in view.centers.items() for center in owned}
         self.power = {unit: power for power, units in view.units.items() for unit in units}
@@ -67,17 +74,17 @@ class Knockout:
         self.homes = {home for power in powers for home in view.board.start_centers[power]}
         self.theirs = {center for center, power in self.owner.items() if power in powers}
 
-    def _partners(self, unit, place):
+    def _partners(self, unit: str, place: str) -> bool:
         owner = self.owner.get(place[:3])
         return owner in self.us and owner != self.power[unit]
 
-    def _strike(self, view):
+    def _strike(self, view: View) -> dict[str, str]:
         """The year of the robbery, and the years before, in which no unit ends on a center of another power."""
         board, turns = view.board, 2 if view.season == "S" else 1
         left = 2 * (1 + self.years - view.year_index) + turns
         goals = self._goals(board, left)
 
-        def value(unit, place):
+        def value(unit: str, place: str) -> float:
             goal = goals.get(unit, "")
             distance = ways(board, unit[0] + " " + place).get(goal, FAR) if goal else 0
             if left > turns:
@@ -89,19 +96,20 @@ class Knockout:
 
         return moves(routes(board, self.units, turns, value))
 
-    def _goals(self, board, left):
+    def _goals(self, board: Board, left: int) -> dict[str, str]:
         """Unit -> home: as many homes as possible in the phases that are left."""
         homes = sorted(self.homes)
         far = np.array([[ways(board, unit).get(home, FAR) for home in homes] for unit in self.units])
         rows, columns = linear_sum_assignment(np.where(far <= left, far / 100, 10 + far / 10))
         return {self.units[i]: homes[j] for i, j in zip(rows, columns, strict=True)}
 
-    def _finish(self, view):
+    def _finish(self, view: View) -> dict[str, str]:
         """Attack enemies' units, the ones on homes first; enter the homes and centers left; guard the homes taken."""
         board, fall = view.board, view.season == "F"
         near = {unit: {place[:3] for place in board.moves[unit]} for unit in (*self.units, *self.foes)}
         threat = Counter(place for unit in self.foes for place in near[unit])
-        orders, free, entered = {}, set(self.units), set()
+        orders: dict[str, str] = {}
+        free, entered = set(self.units), set[str]()
         for foe in sorted(self.foes, key=lambda u: (u[2:5] not in self.homes, u[2:5] not in self.theirs, u)):
             spot = foe[2:5]
             able = [unit for unit in sorted(free) if spot in near[unit]]
@@ -116,7 +124,7 @@ class Knockout:
         closed = {unit[2:5] for unit in self.foes} | entered
         goals = self.theirs | {unit[2:5] for unit in self.foes}
 
-        def value(unit, place):
+        def value(unit: str, place: str) -> float:
             spot = place[:3]
             if fall and self._partners(unit, place):
                 return -100
@@ -133,7 +141,7 @@ class Knockout:
             orders[unit] = f"{unit} S {helped[0]}" if helped else orders[unit]
         return orders
 
-    def _winter(self, view):
+    def _winter(self, view: View) -> list[str]:
         board, own = view.board, sorted(view.units[view.power])
         goals = self.theirs | {unit[2:5] for unit in self.foes}
         builds = [order for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
@@ -159,7 +167,7 @@ class Knockout:
 
 
 @functools.cache
-def ways(board, unit):
+def ways(board: Board, unit: str) -> dict[str, int]:
     """Province -> number of moves."""
     found, queue = {unit[2:]: 0}, deque([unit[2:]])
     while queue:
@@ -168,17 +176,23 @@ def ways(board, unit):
             if to not in found:
                 found[to] = found[place] + 1
                 queue.append(to)
-    nearest = {}
+    nearest: dict[str, int] = {}
     for place, moved in found.items():
         nearest[place[:3]] = min(moved, nearest.get(place[:3], FAR))
     return nearest
 
 
-def routes(board, units, turns, value, closed=frozenset()):
+def routes(
+    board: Board,
+    units: Sequence[str],
+    turns: int,
+    value: Callable[[str, str], float],
+    closed: Collection[str] = frozenset(),
+) -> dict[str, Route]:
     """Unit -> its places, so that no two units of ours bounce: those with the largest sum of values of last places."""
     found = []
     for unit in units:
-        some = [(unit[2:],)]
+        some: list[Route] = [(unit[2:],)]
         for _ in range(turns):
             some = [
                 (*r, to)
@@ -188,7 +202,7 @@ def routes(board, units, turns, value, closed=frozenset()):
         found += [(unit, route) for route in some]
     if not found:
         return {}
-    rows, cost = defaultdict(list), []
+    rows, cost = defaultdict[tuple[Any, ...], list[int]](list), list[float]()
     for i, (unit, route) in enumerate(found):
         steps = list(pairwise(route))
         cost.append(-value(unit, route[-1]) + 0.01 * sum(a != b for a, b in steps) + 1e-4 * (i * 0.618 % 1))
@@ -207,6 +221,6 @@ def routes(board, units, turns, value, closed=frozenset()):
     return dict(found[i] for i in np.flatnonzero(best.x > 0.5)) if best.x is not None else {}
 
 
-def moves(found):
+def moves(found: Mapping[str, Route]) -> dict[str, str]:
     """Unit -> the order of its first step."""
     return {unit: f"{unit} - {route[1]}" if route[1] != route[0] else f"{unit} H" for unit, route in found.items()}
