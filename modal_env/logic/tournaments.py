@@ -92,7 +92,7 @@ def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tou
     if len(numbers) > MAX_AGENTS:
         raise GameError(f"{len(numbers):,} agents, called ones included: a tournament takes at most {MAX_AGENTS:,}")
     game = _Game(numbers)
-    while game.moved or game.world < game.coins.last:
+    while game.moved or game.world < game.last_toss:
         game.next_world()
         report(1 - 1 / (game.world + 2))
     places = [numbers[agent] for agent in players]
@@ -124,26 +124,6 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines if len(names) <= MAX_SHOWN else [*lines, f"... and {len(names) - MAX_SHOWN} more agents"])
 
 
-class _Coins:
-    """All plays against RandomBot, by the plain evaluator.
-
-    Attributes:
-        number: RandomBot's index; -1 if it does not take part.
-        solutions: the solutions of the plays against it.
-        last: the last world at which anything changes.
-    """
-
-    def __init__(self, agents: Sequence[Agent]) -> None:
-        self.number = next((number for number, agent in enumerate(agents) if agent.is_random), -1)
-        met = agents if self.number >= 0 else ()
-        self.solutions = [solve(Plays([(agent, agents[self.number])]).equations) for agent in met]
-        self.last = max((solution.settles for solution in self.solutions), default=0)
-
-    def moves(self, world: int) -> list[bool]:
-        """Which agents cooperate with RandomBot."""
-        return [bool(solution.words) and solution.value(0, world) for solution in self.solutions]
-
-
 class _Game:
     """The values, world after world. Integers have a bit for each opponent, and may be negative.
 
@@ -152,18 +132,24 @@ class _Game:
         values: each agent's moves at `world`. boxes: each agent's boxes at the next world.
         seen: the moves against each agent.
         moved: agents with a box that has changed.
+        coin: RandomBot's index; -1 if it does not take part. tossed: the solutions of all plays against it, by the
+            plain evaluator. last_toss: the last world at which anything changes in these.
     """
 
     def __init__(self, numbers: dict[Agent, int]) -> None:
         self.above, self.bodies = zip(*map(split, numbers), strict=True)
         self.letters = [[number, *(numbers[called] for called in agent.called)] for agent, number in numbers.items()]
-        self.coins, self.world = _Coins([*numbers]), -1
+        agents, self.world = [*numbers], -1
+        self.coin = next((number for number, agent in enumerate(agents) if agent.is_random), -1)
+        met = agents if self.coin >= 0 else []
+        self.tossed = [solve(Plays([(agent, agents[self.coin])]).equations) for agent in met]
+        self.last_toss = max((solution.settles for solution in self.tossed), default=0)
         self.boxes = [[-1] * len(bodies) for bodies in self.bodies]
         self.values, self.seen = [0] * len(numbers), [0] * len(numbers)
-        self.moved = set(range(len(numbers))) - {self.coins.number}
+        self.moved = set(range(len(numbers))) - {self.coin}
         self.others = (1 << len(numbers)) - 1  # as bits, all but RandomBot
-        if self.coins.number >= 0:
-            self.others ^= 1 << self.coins.number
+        if self.coin >= 0:
+            self.others ^= 1 << self.coin
 
     def next_world(self) -> None:
         """Compute the values at the next world, and the resulting boxes."""
@@ -191,8 +177,8 @@ class _Game:
 
     def _transposed(self) -> list[int]:
         square = _unpacked(self.values)
-        if self.coins.number >= 0:
-            square[:, self.coins.number] = self.coins.moves(self.world)
+        if self.coin >= 0:
+            square[:, self.coin] = [bool(one.words) and one.value(0, self.world) for one in self.tossed]
             self.values = _packed(square)
         return _packed(square.T)
 
