@@ -84,6 +84,8 @@ def test_any_price() -> None:
     table = ProgramGame(POST, 1, {"depth": 1, "box": "1/2", "call": 2, "symbol": 0}).affine[1]
     assert [row[0] for row in table] == [0, 0, F(7, 2), 2 + 1 + 4]  # FairBot: 1 + 1/2 + 2; PrudentBot: 2 + 2/2 + 2 * 2
     assert ProgramGame(POST, 1, "depth=1,box=1/2,call=2,symbol=0").affine[1] == table
+    for unit, prices in {"box": [0, 0, 1, 2, 2], "call": [0, 0, 1, 2, 1]}.items():
+        assert [row[0] for row in ProgramGame([*POST, "[][]X(me)"], 1, {unit: 1}).affine[1]] == prices
     assert ProgramGame(POST, 1, {0: 0, 1: 3, 2: 4}).affine[1] == ProgramGame(POST, 1, "0=0,1=3,2=4").affine[1]
     assert [row[0] for row in ProgramGame(POST, 1, "0=0,1=3,2=4").affine[1]] == [0, 0, 3, 4]
     assert ProgramGame(POST, 1, {"world": 1}).affine[1] == ProgramGame(POST, 1, "worlds").affine[1]
