@@ -30,7 +30,7 @@ POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY"
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CrossPlayResult, Path]:
     path = tmp_path_factory.mktemp("cross") / "games.sqlite"
     with GameStore(path) as store:
-        common: dict[str, Any] = {"rules": QUICK, "store": store, "seed": 3}
+        common: dict[str, Any] = {"rules": QUICK, "map_name": "pure", "store": store, "seed": 3}
         return evaluation.cross_play(["random", "hold"], 14, background=["prosocial"], focal_seats=[2], **common), path
 
 

@@ -145,18 +145,18 @@ def test_beyond_best_is_never_more_than_the_gain() -> None:
 
 
 def test_who_gains_as_much_by_the_best_of_many_policies_seldom_shows_a_surplus() -> None:
-    """Of 200 samples of eight policies, one of which gains as much alone as the members do together."""
+    """Of 100 samples of eight policies, one of which gains as much alone as the members do together."""
     rng = np.random.default_rng(0)
     shown = covered = 0
-    for _ in range(200):
+    for _ in range(100):
         together = {power: rng.normal(1, 1, 20) for power in "AB"}
         means = [1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.2, 0.0]
         alone = {str(mean) + str(i): {p: rng.normal(mean, 1, 20) for p in "AB"} for i, mean in enumerate(means)}
         found, _ = beyond_best(("A", "B"), together, alone, 0)
         shown += found.low > 0
         covered += found.low <= 0 <= found.high
-    assert shown <= 5  # 2.5%
-    assert covered >= 190
+    assert shown <= 3  # 2.5%
+    assert covered >= 95
 
 
 def test_the_command_shows_the_table(tmp_path: Any) -> None:
