@@ -76,14 +76,8 @@ def test_the_loss_is_ppos_with_a_bonus_for_entropy():
 
 
 def test_held_out_games_are_not_those_of_the_training():
-    asked = []
-
-    def configured(play):
-        asked.append(play)
-        return make_config(play, SMALL)
-
-    for seed in (0, 0, 1):
-        HeldOut(replace(play_of(SMALL), seed=seed), 3, configured)
+    config = replace(SMALL, held_out_games=3)
+    asked = [HeldOut(replace(play_of(config), seed=seed), config)._runner.play for seed in (0, 0, 1)]
     assert asked[0].seed == asked[1].seed != asked[2].seed
     assert asked[0].num_games == 3
     assert asked[0].seed not in {0, 1, *(stream_of(0, number) for number in range(8) if number != HELD_OUT)}

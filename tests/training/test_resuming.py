@@ -20,7 +20,7 @@ from agents.rl import TRAINED
 from agents.rl.checkpoint import CheckpointError
 from agents.runtime.files import parse_json
 from tests.training.small import SMALL, logged, same, stop_after, weights_of
-from training.board.algorithm import make_config, play_of
+from training.board.algorithm import play_of
 from training.board.config import TrainConfig
 from training.board.ppo import train
 from training.board.sampling import HeldOut
@@ -185,14 +185,9 @@ def test_of_equal_reports_the_first_is_the_best(tmp_path: Path, monkeypatch: pyt
 
 def test_held_out_games_leave_out_past_selves() -> None:
     asked = []
-
-    def configured(play):
-        asked.append(play.lineup.opponents)
-        return make_config(play, SMALL)
-
     for opponents in (("league", "hold"), ("league",)):
         lineup = Lineup(((0,),), opponents, (0.5,) * len(opponents))
-        HeldOut(replace(play_of(SMALL), lineup=lineup), 3, configured)
+        asked.append(HeldOut(replace(play_of(SMALL), lineup=lineup), SMALL)._runner.play.lineup.opponents)
     assert asked == [("hold",), ("league",)]  # unless there is nobody else
 
 

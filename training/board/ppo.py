@@ -75,8 +75,7 @@ def train(
         CheckpointError: `start` or an opponent cannot be read, or does not fit.
     """
     games, folder = play_of(config), config.folder
-    configure = partial(make_config, config=config)
-    learner: Any = configure(games).build_learner(spaces=spaces_of(games))
+    learner: Any = make_config(games, config).build_learner(spaces=spaces_of(games))
     keeper = Keeper(learner, games, config, origin)
     is_new = saved_iterations(folder) is None
     start = checkpoint.load(config.start) if is_new and config.start else None
@@ -87,9 +86,9 @@ def train(
         if _warm_start(learner, games, config, start, on_warm_start):
             keeper.save(standing)
     read_log(folder, standing.iteration)
-    held_out = HeldOut(games, config.held_out_games, configure) if config.held_out_every else None
+    held_out = HeldOut(games, config) if config.held_out_every else None
     with (
-        sampling(games, configure, config.workers, config.ray_address) as sample,
+        sampling(games, config) as sample,
         logging_to(folder, standing.iteration) as log,
     ):
         for iteration in range(standing.iteration, config.iterations):

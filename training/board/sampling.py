@@ -27,7 +27,6 @@ from training.errors import TrainingError
 from training.rllib import quiet
 
 Weights = dict[str, np.ndarray]
-Configure = Callable[[Play], Any]  # games -> RLlib's configuration of a runner
 Sample = tuple[list[SingleAgentEpisode], list[GameResult]]
 
 HELD_OUT = 5  # random stream of held-out games; others: imitation 1 and 2, words (`research.learning.word_effects`) 6,
@@ -52,23 +51,22 @@ class Runner(BatchedEnvRunner):
 
 
 @contextmanager
-def sampling(
-    play: Play, configure: Configure, workers: int, ray_address: str | None
-) -> Iterator[Callable[[dict[str, Any]], Sample]]:
-    """Yields a function that plays the sample of a state (`state_of`), in `workers` Ray processes if there are any.
+def sampling(play: Play, config: TrainConfig) -> Iterator[Callable[[dict[str, Any]], Sample]]:
+    """Yields a function that plays the sample of a state (`state_of`), in Ray processes if there are `workers`.
 
     Raises:
         TrainingError: the cluster cannot be used.
     """
+    made, workers = make_config(play, config), config.workers
     if not workers:
-        yield Runner(config=configure(play), worker_index=0).play_all
+        yield Runner(config=made, worker_index=0).play_all
         return
-    here: dict[str, Any] = {} if ray_address else {"num_cpus": workers, "object_store_memory": 200_000_000}
-    ray = connect(ray_address, TrainingError, include_dashboard=False, **here)
+    here: dict[str, Any] = {} if config.ray_address else {"num_cpus": workers, "object_store_memory": 200_000_000}
+    ray = connect(config.ray_address, TrainingError, include_dashboard=False, **here)
     pools: Any = import_module("ray.util")
 
     actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES)(Runner)
-    pool = pools.ActorPool([actor.remote(config=configure(play), worker_index=0) for _ in range(workers)])
+    pool = pools.ActorPool([actor.remote(config=made, worker_index=0) for _ in range(workers)])
 
     def sample(state: dict[str, Any]) -> Sample:
         shared = ray.put(state)
@@ -94,11 +92,11 @@ class HeldOut:
     left out unless they are the only opponents, since they change between reports.
     """
 
-    def __init__(self, play: Play, games: int, configure: Configure) -> None:
+    def __init__(self, play: Play, config: TrainConfig) -> None:
         (seed,) = np.random.SeedSequence([play.seed, HELD_OUT]).generate_state(1).tolist()
         self._greedy = play.lineup.is_fixed
-        held_out = replace(play, lineup=_without_league(play.lineup), num_games=games, seed=seed)
-        self._runner = Runner(config=configure(held_out), worker_index=0)
+        held_out = replace(play, lineup=_without_league(play.lineup), num_games=config.held_out_games, seed=seed)
+        self._runner = Runner(config=make_config(held_out, config), worker_index=0)
 
     def report(self, learner: Learner, league: list[Weights]) -> float:
         """The mean return of the learner's seats, unscaled."""
