@@ -439,7 +439,6 @@ def test_it_speaks_by_words():
     ("rule", "map_name", "options"),
     [
         ("grim", "clique:4", {}),
-        ("marshal", "ancmed", {"years": 3}),
         ("marshal", "shared-clique:3", {}),
         ("marshal:fighters=concerned,forgive=1,nice=dove", "standard", {"variant": "standard"}),
         ("sheriff:fight=posse", "clique:4", {}),

@@ -285,7 +285,7 @@ class TestPlanner:
         )
         assert gains[0] == {"PLAYERB": 0}  # peace is tried first
         first, again, other = (
-            self.orders(PlannerPolicy(budget=5, value=value), ("PLAYERB",), "prosocial")
+            self.orders(PlannerPolicy(budget=3, value=value), ("PLAYERB",), "prosocial")
             for value in (least_gain, least_gain, lambda gains: -sum(gains.values()))
         )
         assert first == again != other

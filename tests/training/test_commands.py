@@ -180,7 +180,7 @@ def test_logs_have_a_row_per_iteration(tmp_path: Path) -> None:
     ]
     assert math.isnan(rows[0]["learn/kl"])
     assert rows[2]["learn/kl"] == 0.5
-    with pytest.raises(TrainingError, match="no training"):
+    with pytest.raises(TrainingError):
         training.log_rows([tmp_path])
 
 

@@ -268,7 +268,7 @@ def test_weights_that_are_no_numbers_are_refused_whosever_they_are(tmp_path: Pat
         return {}
 
     monkeypatch.setattr(ppo, "_improve", diverged)
-    with pytest.raises(TrainingError, match="no longer finite"):
+    with pytest.raises(TrainingError):
         train(replace(SMALL, out=tmp_path))
 
 

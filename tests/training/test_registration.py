@@ -1,25 +1,35 @@
-"""The scripts that users of RLlib write first."""
+"""The scripts that users of RLlib write first; and networks of RLlib and of others as players."""
 
+import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv, PettingZooEnv
+from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+from ray.rllib.utils.pre_checks.env import check_multiagent_environments
+from ray.tune.registry import ENV_CREATOR, _global_registry, register_env
+from torch import nn
+
+import agents
+import evaluation
+import modal_env
+import training
+import welfare_env
+from agents.rl.checkpoint import CheckpointError
+from welfare_env.game.view import ORDERS
 
 pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
-from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner  # noqa: E402
-from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv, PettingZooEnv  # noqa: E402
-from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule  # noqa: E402
-from ray.rllib.utils.pre_checks.env import check_multiagent_environments  # noqa: E402
-from ray.tune.registry import ENV_CREATOR, _global_registry, register_env  # noqa: E402
-
-import modal_env  # noqa: E402
-import training  # noqa: E402
-import welfare_env  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -51,7 +61,7 @@ OURS, RLLIBS = training.LegalOrdersModule, ActionMaskingTorchRLModule  # which t
     ("name", "form", "flat", "module"),
     [
         ("welfare_env", "parallel", False, OURS),
-        ("modal_env", "aec", True, RLLIBS),
+        pytest.param("modal_env", "aec", True, RLLIBS, marks=pytest.mark.slow),
         pytest.param("welfare_env", "aec", True, OURS, marks=pytest.mark.slow),
         pytest.param("welfare_env", "parallel", True, RLLIBS, marks=pytest.mark.slow),
         pytest.param("modal_env", "parallel", False, OURS, marks=pytest.mark.slow),
@@ -76,8 +86,6 @@ def test_modules_choose_what_is_legal_and_learn(name: str, form: str, flat: bool
 
 MAKERS = {
     "board aec": lambda: PettingZooEnv(welfare_env.make("clique:3", years=1, press=None)),
-    "board parallel": lambda: ParallelPettingZooEnv(welfare_env.parallel_env("clique:3", years=1, press=None)),
-    "modal aec": lambda: PettingZooEnv(modal_env.make()),
     "modal parallel": lambda: ParallelPettingZooEnv(modal_env.parallel_env()),
 }
 
@@ -85,10 +93,8 @@ MAKERS = {
 @pytest.mark.parametrize(
     ("maker", "module", "error", "names"),
     [
-        ("board aec", None, ValueError, "training.LegalOrdersModule"),
         ("modal parallel", None, ValueError, "training.LegalOrdersModule"),
-        ("board parallel", RLLIBS, KeyError, "flat=True"),
-        ("modal aec", RLLIBS, KeyError, "flat=True"),
+        ("board aec", RLLIBS, KeyError, "flat=True"),
     ],
 )
 def test_an_error_names_what_to_write(maker: str, module: Any, error: type[Exception], names: str) -> None:
@@ -129,3 +135,196 @@ NAMES = "from ray.tune.registry import _global_registry as r; print(r.contains('
 def test_names_are_registered_in_any_order_and_ray_is_not_needed(code: str, printed: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.strip()) == (0, printed), done.stderr
+
+
+pytest.importorskip("ray")
+
+
+BOARD: dict[str, Any] = {"map_name": "clique:3", "years": 2, "press": None}
+ENVIRONMENTS: dict[str, Callable[..., Any]] = {
+    "aec": lambda **options: welfare_env.make(**BOARD, **options),
+    "parallel": lambda **options: welfare_env.parallel_env(**BOARD, **options),
+    "modal": lambda **options: modal_env.make(rounds=2, **options),
+    "tokens": lambda **options: modal_env.make(actions="tokens", budget=5, **options),
+}
+
+
+def module_of(env: Any, kind: Any) -> Any:
+    torch.manual_seed(1)
+    agent = env.possible_agents[0]
+    module = kind(
+        observation_space=env.observation_space(agent),
+        action_space=env.action_space(agent),
+        **({} if kind is training.LegalOrdersModule else {"model_config": {"fcnet_hiddens": [16, 16]}, **CATALOG}),
+    )
+    with torch.no_grad():  # so that its choices differ
+        for weight in module.parameters():
+            weight += torch.randn_like(weight) / 3
+    return module
+
+
+def catalog() -> dict[str, Any]:
+    from ray.rllib.algorithms.ppo.ppo_catalog import PPOCatalog
+
+    return {"catalog_class": PPOCatalog}
+
+
+CATALOG = catalog()
+
+
+def logits_of(module: Any, seen: dict[str, np.ndarray]) -> np.ndarray:
+    batch = {"obs": {name: torch.from_numpy(array)[None] for name, array in seen.items()}}
+    with torch.no_grad():
+        return module.forward_inference(batch)["action_dist_inputs"][0].numpy()
+
+
+@pytest.mark.parametrize(("form", "flat"), [("aec", True), ("parallel", False)])
+def test_a_player_orders_what_its_network_chose_in_training(form: str, flat: bool, tmp_path: Path) -> None:
+    """In every phase, by the environment's own observations there, and by the view here."""
+    env = ENVIRONMENTS[form](flat=flat)
+    kind = ActionMaskingTorchRLModule if flat else training.LegalOrdersModule
+    module = module_of(env, kind)
+    policy = agents.make(f"rl:{training.export(module, tmp_path, env=env)},greedy=yes")
+    given: dict[str, dict[str, list[str]]] = {}
+    expected: dict[str, dict[str, list[str]]] = {}
+    env.reset(seed=0)
+    if form == "aec":
+        for agent in env.agent_iter():
+            seen, _, ended, _, info = env.last()
+            if ended:
+                env.step(None)
+                continue
+            phase = env.unwrapped.game.phase
+            if agent not in expected.setdefault(phase, {}):
+                expected[phase][agent] = orders_of(policy, agent, info["view"])
+            env.step(int(logits_of(module, seen).argmax()))
+        given = {each.phase: each.orders for each in env.unwrapped.game.history}
+    else:
+        observations, infos = env.reset()
+        while env.agents:
+            phase = env.game.phase
+            expected[phase] = {agent: orders_of(policy, agent, infos[agent]["view"]) for agent in env.agents}
+            rows = {agent: len(env.action_space(agent).nvec) for agent in env.agents}
+            chosen = {
+                agent: logits_of(module, observations[agent]).reshape(rows[agent], -1).argmax(1) for agent in env.agents
+            }
+            observations, _, _, _, infos = env.step(chosen)
+        given = {each.phase: each.orders for each in env.game.history}
+    assert len(expected) >= 4
+    for phase, orders in expected.items():
+        for agent, texts in orders.items():
+            assert sorted(texts) == sorted(given[phase].get(agent) or []), phase
+
+
+def orders_of(policy: Any, agent: str, view: Any) -> list[str]:
+    policy.reset(agent, seed=0)
+    assert view.asked == ORDERS
+    return list(policy.act(None, {"view": view}))
+
+
+@pytest.mark.parametrize(("form", "flat"), [("modal", False), ("modal", True), ("tokens", False)])
+def test_a_player_of_modal_combat(form: str, flat: bool, tmp_path: Path) -> None:
+    env = ENVIRONMENTS[form](flat=flat)
+    module = module_of(env, training.LegalOrdersModule)
+    policy = agents.make(f"rl:{training.export(module, tmp_path, env=env)},greedy=yes")
+    plain = ENVIRONMENTS[form]()  # a vector is made of what it observes there
+    env.reset(seed=0)
+    plain.reset(seed=0)
+    policy.reset("player_0", seed=0)
+    for _ in env.agent_iter():
+        seen, _, ended, _, _ = env.last()
+        told, *_, info = plain.last()
+        action = None if ended else int(logits_of(module, seen).argmax())
+        assert ended or policy.act(told, info) == action
+        env.step(action)
+        plain.step(action)
+    other = modal_env.make(players=3)
+    other.reset(seed=0)
+    with pytest.raises(CheckpointError, match="players"):
+        policy.act(other.last()[0], other.last()[-1])
+
+
+def test_a_network_of_another_library_is_measured(tmp_path: Path) -> None:
+    """A plain torch network, as opponent and as policy, in games with messages."""
+    env = ENVIRONMENTS["aec"](flat=True)
+    shapes = [env.observation_space("PLAYERA")[key].shape[0] for key in ("observations", "action_mask")]
+    network = nn.Sequential(nn.Linear(shapes[0], 8), nn.ReLU(), nn.Linear(8, shapes[1]))
+    spec = f"rl:{training.export(network, tmp_path / 'player', env=env)}"
+    options: dict[str, Any] = {
+        "games": 2,
+        "map_name": "clique:3",
+        "rules": welfare_env.Rules(years=1, message_rounds=1),
+    }
+    assert evaluation.self_play(spec, **options).to_dict() == evaluation.self_play(spec, **options).to_dict()
+    assert evaluation.exploitability("prosocial", deviator=spec, **options).value.value >= 0
+
+
+@pytest.mark.slow
+def test_playing_needs_no_ray_and_no_pickle(tmp_path: Path) -> None:
+    env = ENVIRONMENTS["aec"]()
+    training.export(module_of(env, training.LegalOrdersModule), tmp_path, env=env)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "weights.safetensors"]
+    code = f"import sys, agents; agents.make('rl:{tmp_path}'); print('ray' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "False", done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ray", ["import ray", "sys.modules['ray'] = None"])
+def test_a_network_of_ones_own_may_read_and_needs_no_ray(ray: str, tmp_path: Path) -> None:
+    code = f"""
+import sys; {ray}
+import training, welfare_env
+from torch import nn
+class Reading(nn.Sequential): reader = "its own"
+env = welfare_env.make("clique:3", years=1, press=None)
+training.export(Reading(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)), {str(tmp_path)!r}, env=env)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "weights.safetensors").exists()
+
+
+@pytest.fixture(scope="module")
+def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    env = ENVIRONMENTS["aec"]()
+    return training.export(module_of(env, training.LegalOrdersModule), tmp_path_factory.mktemp("player"), env=env)
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"format": 2}, "format 2"),
+        ({"architecture": "transformer"}, "transformer"),
+        ({"size": {"units": [10**9, 10**9], "activation": "tanh"}, "architecture": "mlp"}, "damaged"),
+        ({"game": "chess"}, "chess"),
+    ],
+)
+def test_damaged_and_later_players_are_refused(
+    player: Path, tmp_path: Path, change: dict[str, Any], names: str
+) -> None:
+    folder = shutil.copytree(player, tmp_path / "copy")
+    about = json.loads((folder / "checkpoint.json").read_text())
+    (folder / "checkpoint.json").write_text(json.dumps(about | change))
+    with pytest.raises(ValueError, match=names):
+        agents.make(f"rl:{folder}").reset("PLAYERA")
+
+
+def test_another_map_is_refused(player: Path) -> None:
+    policy = agents.make(f"rl:{player}")
+    policy.reset("FRANCE")
+    with pytest.raises(CheckpointError, match="map"):
+        policy.act(None, {"view": welfare_env.Game(rules=welfare_env.Rules(press=None)).view("FRANCE")})
+
+
+@pytest.mark.parametrize(
+    ("source", "env", "names"),
+    [
+        (nn.Sequential(nn.LSTM(3, 3)), "aec", "Sequential"),
+        (nn.Sequential(nn.Linear(3, 3)), None, "env="),
+        (Path("nowhere"), None, "nowhere"),
+    ],
+)
+def test_what_cannot_be_exported(source: Any, env: str | None, names: str, tmp_path: Path) -> None:
+    with pytest.raises(training.TrainingError, match=names):
+        training.export(source, tmp_path, env=ENVIRONMENTS[env]() if env else None)

@@ -74,7 +74,7 @@ def test_further_fields_hold_none(extra: Any) -> None:
 
 @pytest.mark.parametrize("name", ["_", "MONKEY", KEY, "", "2KEY", "gsk_" + "1aB2" * 12, 7])
 def test_other_variables_are_sent_nowhere(name: Any) -> None:
-    with pytest.raises(ConfigError, match=r"(KEY or TOKEN as one of its words|and never the key itself)") as caught:
+    with pytest.raises(ConfigError) as caught:
         OpenAIModel("any", key_variable=name)
     assert len(str(name)) < 9 or str(name) not in str(caught.value)
 

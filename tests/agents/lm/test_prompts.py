@@ -1,4 +1,4 @@
-"""Prompts: their words (golden files), what ablations take out, what is the same in the next one, and quotations.
+"""Prompts: their words (golden files), ablations, what is the same in the next one, quotations, and programs.
 
 ``pytest tests/agents/lm/test_prompts.py --update-golden`` writes the files under tests/golden/prompts anew.
 """
@@ -14,18 +14,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agents
+import modal_env
 import welfare_env
 from agents.lm.errors import PromptError
+from agents.lm.player.programs import program_prompt, program_schema, read_program
 from agents.lm.prompts import Flavour, Prompt, build, summarise
 from agents.lm.prompts.building import Draft, about
 from agents.lm.prompts.describe import convoy_ends
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, Ablation, parse_parts, parts_text
 from agents.lm.prompts.quoting import LONGEST_TRANSCRIPT, clean, message_line, quote, short_transcript
 from agents.lm.prompts.wording import Contents
+from modal_env import FairBot
+from modal_env.envs.action_modes import find
 from welfare_env import Game, Message, Rules, View
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
@@ -80,6 +84,7 @@ def written(prompt: Prompt) -> str:
     return "".join(f"<<{name}>>\n{text}" for name, text in marks.items())
 
 
+PROGRAMS: dict[str, list[Any]] = {"formula": ["[]X(me)", "[]X(PrudentBot)"], "library": [2, 3]}
 SD = Contents(Flavour.SD)
 PROMISED = {"S1901M": "I promised to leave TYR empty."}
 DRAFTS = (Draft(1, "Italy may agree.", ("A PAR H",)), Draft(2, "", ()))
@@ -110,9 +115,10 @@ CASES: dict[str, Callable[[], Prompt]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *(f"modal-{actions}" for actions in PROGRAMS)])
 def test_golden_prompt(name: str, request: pytest.FixtureRequest) -> None:
-    text, path = written(CASES[name]()), GOLDEN / f"{name}.txt"
+    actions, path = name.removeprefix("modal-"), GOLDEN / f"{name}.txt"
+    text = program_prompt("player_0", info_of(actions)).text if actions in PROGRAMS else written(CASES[name]())
     if request.config.getoption("--update-golden"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -222,7 +228,7 @@ def test_eleven_ablations_and_their_names() -> None:
     assert parse_parts(Ablation, "no_reasoning+no_examples") == Ablation.NO_REASONING | Ablation.NO_EXAMPLES
     assert parse_parts(Ablation, "all") == ALL == Ablation(sum(flag.value for flag in Ablation))
     for wrong in ("no_such", "no_reasoning+", "no_reasoning,no_examples", "ALL"):
-        with pytest.raises(PromptError, match="choose from all, no_tradeoff"):
+        with pytest.raises(PromptError, match=re.escape(wrong)):
             parse_parts(Ablation, wrong)
 
 
@@ -372,3 +378,78 @@ def test_every_unseen_category_is_covered() -> None:
         char = chr(code)
         is_seen = unicodedata.category(char)[0] in "LMNPS" and char not in blank
         assert (clean(f"a{char}", 2) == f"a{char}") == (is_seen or char in " \n"), hex(code)
+
+
+def info_of(actions: str, played: int = 1, **setting: Any) -> dict[str, Any]:
+    """What player_0 is told after some rounds."""
+    env = modal_env.make(epsilon=0.1, actions=actions, rounds=3, **setting)
+    env.reset(seed=0)
+    for _ in range(played):
+        for number in range(len(env.possible_agents)):
+            env.step(PROGRAMS[actions][number % 2])
+    return env.infos["player_0"]
+
+
+def setting_of(actions: str, **setting: Any) -> Any:
+    return info_of(actions, 0, **setting)["setting"]
+
+
+def test_a_prompt_begins_as_the_one_before() -> None:
+    prompts = [program_prompt("player_0", info_of("formula", played)) for played in range(3)]
+    for before, after in pairwise(prompts):
+        assert after.system == before.system
+        earlier = [block.text for block in before.user[:-1]]
+        assert [block.text for block in after.user[: len(earlier)]] == earlier
+        assert len(after.user) == len(before.user) + 1
+
+
+@pytest.mark.parametrize(
+    ("actions", "program"),
+    [
+        ("formula", "[]X(me)"),
+        ("library", "FairBot"),
+        ("tokens", "[]X(me)"),
+    ],
+)
+def test_programs_that_are_read(actions: str, program: str) -> None:
+    setting = setting_of(actions)
+    reply = read_program(f"It is ```json\n{{'program': '{program}',}}\n```", setting)
+    assert reply.program == FairBot
+    assert [issue.kind for issue in reply.issues] == ["prose", "repaired"]
+    assert setting.mode().actions(reply.program)
+
+
+@pytest.mark.parametrize(
+    ("actions", "text", "kinds"),
+    [
+        ("formula", '{"program": "X(me)"}', ["program"]),
+        ("formula", '{"program": "[]X(m', ["truncated", "program"]),
+        ("formula", "[]X(me)", ["no object"]),
+        ("library", '{"program": "JustBot"}', ["program"]),
+        (
+            "tokens",
+            '{"program": "[](X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me))"}',
+            ["program"],
+        ),
+    ],
+)
+def test_programs_that_are_lost(actions: str, text: str, kinds: list[str]) -> None:
+    reply = read_program(text, setting_of(actions))
+    assert reply.program is None
+    assert [issue.kind for issue in reply.issues] == kinds
+
+
+def test_the_schema_of_a_library_has_its_names() -> None:
+    assert program_schema(setting_of("library"))["properties"]["program"]["enum"] == [
+        agent.name for agent in modal_env.envs.setting.POST
+    ]
+    assert "enum" not in program_schema(setting_of("formula"))["properties"]["program"]
+
+
+@given(st.text(alphabet='{}[]":,\\XmeprogmTF()~&|-> '))
+@settings(max_examples=30)
+def test_any_text_is_read(text: str) -> None:
+    setting = setting_of("formula")
+    for reply in (read_program(text, setting), read_program(f'{{"program": "{text}"}}', setting)):
+        assert reply.program is None or find(reply.program.text, reply.program.helpers) == reply.program
+        assert reply.program is not None or reply.issues

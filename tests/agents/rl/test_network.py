@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import welfare_env
-from agents.rl.inputs import FEATURES, InputEncoder, Inputs, coordinate, order_places
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, ByPowerNetwork, Size, row_statistics
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import WINTER, State, layout_of
@@ -104,36 +104,6 @@ def test_without_the_weights_of_points_it_plays_by_the_position(kind):
     assert torch.equal(net.values(reader.read(packed)), net.values(blind.read(packed)))
 
 
-def test_draws_follow_the_probabilities():
-    games = 4000
-    board, _, inputs = batch("clique:4", steps=0, games=games)
-    net = network(board)
-    rows = inputs.first_rows[:-1][inputs.powers == 0]  # the first power's first unit in each game: all alike
-    assert len(rows) == games
-    options = inputs.starts[rows[0] + 1] - inputs.starts[rows[0]]
-    drawn = net.answer(inputs, np.random.default_rng(0).random(len(inputs.provinces)))[0][rows]
-    counts = np.bincount(drawn, minlength=options)
-    _, _, inputs = batch("clique:4", steps=0, games=1)
-    answers = np.zeros(len(inputs.provinces), np.int64)
-    wanted = []
-    for option in range(options):
-        answers[0] = option
-        wanted.append(net.judge(inputs, answers).logp[0].exp().item())
-    assert sum(wanted) == pytest.approx(1, abs=1e-5)
-    assert np.abs(counts / games - wanted).max() < 0.03  # four deviations
-
-
-def test_greedy_takes_the_most_probable():
-    board, _, inputs = batch()
-    net = network(board)
-    greedy, logps, _ = net.answer(inputs, np.full(len(inputs.provinces), -1.0))
-    for seed in range(5):
-        drawn, others, _ = net.answer(inputs, np.random.default_rng(seed).random(len(inputs.provinces)))
-        first = inputs.first_rows[:-1][np.diff(inputs.first_rows) > 0]  # rows that hear of no other
-        assert (logps[first] >= others[first] - 1e-5).all()
-    assert not np.array_equal(greedy, drawn)
-
-
 def test_every_weight_learns():
     board, _, inputs = batch()
     net = network(board)
@@ -213,90 +183,3 @@ def test_packed_observations_say_as_much_as_the_games(map_name):
             assert np.array_equal(getattr(direct, name), getattr(packed, name)), name
         same = direct.boards.shape[2] - len(env.board.powers)  # all of the earlier form but welfare
         assert np.array_equal(direct.boards[..., :same], env.observe(games, powers)[..., :same])
-
-
-def test_order_places_are_what_the_texts_name(standard):
-    places, names = order_places(standard), standard.provinces
-    for text, (kind, source, target, helped) in zip(standard.orders.texts, places.tolist(), strict=True):
-        words = text.split()
-        if len(words) < 3:
-            continue
-        fleet, coast = words[0] == "F", 0
-        assert kind // 3 % 2 == fleet
-        assert names[source] == words[1][:3]
-        if words[2] in "SC":
-            assert names[helped] == words[4][:3]
-            assert names[target] == (words[6] if len(words) > 5 else words[4])[:3]
-            coast = None if len(words) < 6 else words[6]
-        else:
-            assert helped == -1
-            assert names[target] == (words[3] if words[2] in "-R" else words[1])[:3]
-            coast = {"-": words[-1], "R": words[-1], "B": words[1]}.get(words[2])
-        if coast and "/" in coast:
-            assert kind % 3 in (1, 2)
-        elif coast and coast != "VIA":
-            assert kind % 3 == 0
-    kinds = {text: int(kind) for text, kind in zip(standard.orders.texts, places[:, 0], strict=True)}
-    assert kinds["F BOT - STP/SC"] != kinds["F BAR - STP/NC"]
-
-
-def told(text, earlier):
-    """The features of an order in words, given the orders before it: from the definition in `coordinate`."""
-
-    def parts(order):
-        words = order.split()
-        province = words[1][:3]
-        if words[2] in "SC":
-            return province, None, (words[4][:3], (words[6] if len(words) > 5 else words[4])[:3])
-        return province, None if words[2] == "D" else (words[3] if words[2] in "-R" else words[1])[:3], None
-
-    source, goes, helps = parts(text)
-    before = [parts(order) for order in earlier]
-    going = {place: place if help_ else end for place, end, help_ in before}
-    helping = {help_[0]: help_[1] for _, _, help_ in before if help_}
-    if helps:
-        unit, end = helps
-        return [0, 0, 0, going.get(unit) == end, unit in going and going[unit] not in (end, None)]
-    if goes is None:
-        return [0] * FEATURES
-    moves = text.split()[2] != "H"
-    others = [(place, end) for place, end in going.items() if end == goes]
-    return [
-        moves and any(place != end for place, end in others),
-        moves and any(place == end for place, end in others),
-        helping.get(source) == goes,
-        0,
-        0,
-    ]
-
-
-def test_coordination_features_are_those_of_the_orders_in_words():
-    rng, seen = np.random.default_rng(0), np.zeros(FEATURES)
-    for env, reader in positions("standard", "welfare", steps=16, games=8):
-        games, powers = all_decisions(env)
-        inputs = reader.select(env.rows, env.legal, games, powers)
-        answers = rng.integers(np.diff(inputs.starts))
-        features = np.zeros((len(inputs.orders), FEATURES), np.float32)
-        going, helping = (np.full((len(inputs), len(env.board.provinces)), -1, np.int64) for _ in range(2))
-        for step in range(int(np.diff(inputs.first_rows).max())):
-            coordinate(
-                step,
-                order_places(env.board),
-                inputs.starts,
-                inputs.orders,
-                inputs.first_rows,
-                answers,
-                going,
-                helping,
-                features,
-            )
-        texts, chosen = env.board.orders.texts, reader.choices(inputs, answers)
-        for number in range(len(inputs)):
-            for row in range(inputs.first_rows[number], inputs.first_rows[number + 1]):
-                earlier = [texts[order] for order in chosen[inputs.first_rows[number] : row] if order != WAIVE]
-                for candidate in range(inputs.starts[row], inputs.starts[row + 1]):
-                    order = inputs.orders[candidate]
-                    wanted = [0] * FEATURES if order == WAIVE else told(texts[order], earlier)
-                    assert features[candidate].tolist() == [float(value) for value in wanted], (texts[order], earlier)
-        seen += features.sum(axis=0)
-    assert (seen > 0).all()

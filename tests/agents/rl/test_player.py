@@ -105,7 +105,7 @@ def test_how_it_plays_is_part_of_the_key_of_stored_games(spec, tmp_path):
 
 
 def test_another_game_is_refused_when_it_is_asked(spec):
-    with pytest.raises(CheckpointError, match=r"it cannot play the standard one"):
+    with pytest.raises(CheckpointError, match="standard"):
         play_aec(spec, press=None, variant="standard")
 
 
@@ -204,7 +204,7 @@ class TestRefusedBeforeTheFirstGame:
             evaluation.self_play(spec, games=1, map_name="pure")
 
     def test_of_a_deviator(self):
-        with pytest.raises(CheckpointError, match="trained on the map"):
+        with pytest.raises(CheckpointError, match="clique:4"):
             evaluation.exploitability(
                 "dove", deviator="rl:attacker", games=1, map_name="clique:4", coalitions=[["PLAYERA"]]
             )
