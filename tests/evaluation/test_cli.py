@@ -240,6 +240,7 @@ WRONG = [
     (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),
     (("exploitability", "hold", "--coalitions", "singels"), "did you mean 'singles'?"),
     (("self-play", "lm:x/:good:[red]"), ":good:[red]"),
+    (("exploitability", "hold", "--coordinated", "--deviator", "dumbbot"), "dumbbot: it does not play a coalition"),
     (("self-play", "hold", "--store", "y" * 5000), "choose another path"),
 ]
 
