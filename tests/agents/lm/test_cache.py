@@ -48,6 +48,7 @@ from tests.agents.lm.transport import FailingServer, InProcess
 from welfare_env import Rules
 
 Connect = Callable[..., RemoteModel]
+PATIENCE = 600  # seconds after which what never comes is a failure; no machine is so slow
 
 REQUEST = Request((Block("rules", cache=True),), (Block("now"),))
 REPLY = Reply("Grüße \0 \U0001f600", Usage(5, 2, 1, None), "length", "gpt", 3, ("server", "timeout"))
@@ -70,6 +71,23 @@ def change(path: Path, statement: str, *values: str) -> None:
     connection.execute(statement, values)
     connection.commit()
     connection.close()
+
+
+class Gated(ScriptedModel):
+    """Every question waits at a gate of its own.
+
+    Attributes:
+        gates: those of the questions that have come, in their sequence.
+    """
+
+    def __init__(self, replies: list[Any]) -> None:
+        super().__init__(replies)
+        self.gates: asyncio.Queue[asyncio.Future[None]] = asyncio.Queue()
+
+    async def acomplete(self, request: Request) -> Reply:
+        self.gates.put_nowait(gate := asyncio.get_running_loop().create_future())
+        await gate
+        return await super().acomplete(request)
 
 
 def child(source: str, path: Path) -> subprocess.Popen[str]:
@@ -163,36 +181,39 @@ class TestCachedModel:
         assert (cache.count(), model.complete(REQUEST).text) == (0, "up")
 
     def test_equal_questions_at_once_are_paid_for_once(self, cache: ResponseCache) -> None:
-        inner = ScriptedModel(["the one"])
-        model = CachedModel(inner, cache)
+        inner = Gated(["the one"])
+        model, waiting = CachedModel(inner, cache), []
+
+        async def ask(number: int) -> Reply:
+            waiting.append(number)
+            return await model.acomplete(REQUEST)
 
         async def main() -> list[Reply]:
-            return await asyncio.gather(*[model.acomplete(REQUEST) for _ in range(8)])
+            async with asyncio.timeout(PATIENCE):
+                asked = [asyncio.create_task(ask(number)) for number in range(8)]
+                gate = await inner.gates.get()
+                while len(waiting) < 8:
+                    await asyncio.sleep(0)
+                assert inner.gates.empty()
+                gate.set_result(None)
+                return await asyncio.gather(*asked)
 
         assert {reply.text for reply in asyncio.run(main())} == {"the one"}
         assert len(inner.requests) == 1
 
     def test_if_the_one_that_asks_is_stopped_or_cancelled_another_asks(self, cache: ResponseCache) -> None:
         """They may belong to a game that goes on."""
-        gates: asyncio.Queue[asyncio.Future[None]] = asyncio.Queue()
-
-        class Gated(ScriptedModel):
-            """Every question waits at a gate."""
-
-            async def acomplete(self, request: Request) -> Reply:
-                gates.put_nowait(gate := asyncio.get_running_loop().create_future())
-                await gate
-                return await super().acomplete(request)
-
         inner = Gated([StoppedError("the game ends"), "asked by a third"])
 
         async def main() -> list[Any]:
-            asked = [asyncio.create_task(CachedModel(inner, cache).acomplete(REQUEST)) for _ in range(5)]
-            (await gates.get()).set_result(None)
-            await gates.get()  # the second asks
-            asked[1].cancel()
-            (await gates.get()).set_result(None)
-            return await asyncio.gather(*asked, return_exceptions=True)
+            async with asyncio.timeout(PATIENCE):
+                asked = [asyncio.create_task(CachedModel(inner, cache).acomplete(REQUEST)) for _ in range(5)]
+                (await inner.gates.get()).set_result(None)
+                await inner.gates.get()  # the second asks
+                assert inner.gates.empty()
+                asked[1].cancel()
+                (await inner.gates.get()).set_result(None)
+                return await asyncio.gather(*asked, return_exceptions=True)
 
         stopped, cancelled, *replies = asyncio.run(main())
         assert (type(stopped), type(cancelled)) == (StoppedError, asyncio.CancelledError)
@@ -246,7 +267,7 @@ class TestFiles:
     def test_no_database(self, text: bytes, path: Path) -> None:
         path.parent.mkdir()
         path.write_bytes(text)
-        with pytest.raises(CacheError, match=r"replies\.sqlite"):
+        with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
             ResponseCache(path).get("key")
         assert path.read_bytes() == text
 
@@ -254,7 +275,7 @@ class TestFiles:
     def test_the_end_overwritten_or_cut_off(self, is_cut: bool, filled: Path) -> None:
         content = filled.read_bytes()
         filled.write_bytes(content[:8192] if is_cut else content[:4096] + b"\xff" * (len(content) - 4096))
-        with pytest.raises(CacheError, match=r"replies\.sqlite"):
+        with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
             ResponseCache(filled).get(f"{7:064}")
 
     @pytest.mark.parametrize(
@@ -263,7 +284,7 @@ class TestFiles:
     def test_what_is_no_reply(self, filled: Path, text: str) -> None:
         for wrong in (text, json.dumps(asdict(REPLY) | {"text": 5})):
             change(filled, "UPDATE replies SET reply = ?", wrong)
-            with pytest.raises(CacheError, match=r"replies\.sqlite"):
+            with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
                 ResponseCache(filled).get(f"{7:064}")
 
 

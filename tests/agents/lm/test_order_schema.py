@@ -373,6 +373,33 @@ def test_the_example_in_a_prompt_passes_its_schema(setting: str) -> None:
     assert "R" in seen or setting in ("pure", "clique")
 
 
+def test_the_words_of_a_winter_name_its_keys() -> None:
+    """Each set of keys that the schema allows is one that the prompt describes, and WAIVE is said."""
+    seen = 0
+    for view in views("standard", Rules(years=4, build_and_disband=True), 3):
+        if view.phase_type != "A" or not view.legal_orders:
+            continue
+        contents = Contents(flavours(view)[0])
+        told = build(view, contents=contents).text.partition("# What you can order")[2].partition("# The form")[0]
+        sentence = next(line for line in told.splitlines() if "WAIVE" in line)
+        schema = reply_schema(view, contents)["properties"]["orders"]
+        for each in schema.get("anyOf", [schema]):
+            named = next((part["properties"] for part in each["properties"].values() if part["type"] == "object"), {})
+            keys = {key for key in {**each["properties"], **named} if key in view.legal_orders}
+            described = [part for part in sentence.split(", and ") if keys & named_in(part)]
+            assert keys <= set().union(*map(named_in, described))
+            for part in described:
+                count = re.search(r"(\d+) of ", part)
+                assert len(keys & named_in(part)) == (int(count[1]) if count else len(named_in(part))), (sentence, keys)
+            seen += len(described) == 2
+    assert seen
+
+
+def named_in(sentence: str) -> set[str]:
+    """The units and places in a sentence."""
+    return set(re.findall(r"\b[AF] [A-Z]{3}(?:/[NSEW]C)?\b|(?<![A-Z] )\b[A-Z]{3}\b(?!/)", sentence))
+
+
 @pytest.mark.parametrize("ablation", [Ablation.NO_REASONING, Ablation.ORDERS_LAST, ALL], ids=parts_text)
 def test_in_every_ablation(ablation: Ablation) -> None:
     """Also with a journal and all other additions."""
