@@ -11,11 +11,11 @@ from tests.evaluation.conftest import call
 
 
 def test_gains_of_each_power_and_the_best_line_of_play(tmp_path: Path) -> None:
-    board = ["--map", "clique:3", "--years", "3"]
+    board = ["--map", "shared-clique:3", "--years", "3"]  # there the powers' gains differ
     found = json.loads(call("exact", "prosocial", *board, "--json", "--csv", str(tmp_path / "gains.csv")))
     for each in found["coalitions"]:
         (power,) = each["coalition"]
-        meant = best_response("clique:3", "prosocial", power, 3)
+        meant = best_response("shared-clique:3", "prosocial", power, 3)
         assert (each["value"], each["profile_value"], each["gain"]) == (meant.value, meant.profile_value, meant.gain)
         assert (each["gain_per_year"], each["positions"]) == (each["gain"] / 3, meant.positions)
         assert [(phase, tuple(orders)) for phase, orders in each["line"]] == list(meant.orders)

@@ -105,6 +105,7 @@ DOORS: dict[str, tuple[Callable[[Any], object], tuple[object, object]]] = {
     "experiment": (lambda odd: evaluation.experiment(odd), (5, "a\0b")),
     "no such": (lambda odd: evaluation.experiment("years", profiles=odd), (5, ["no such"])),
     "GameStore": (lambda odd: evaluation.GameStore(odd), (5, b"x")),
+    "play_game": (lambda odd: evaluation.play_game(odd), (5, GAME)),
     "GameSpec": (lambda odd: evaluation.Runner().play(odd), (5, [None])),
     "standard": (lambda odd: evaluation.exploitability("hold", 1, **QUICK | {"rules": odd}), (STANDARD, 5)),
     "red team": (lambda odd: evaluation.red_team("hold", **QUICK | {"rules": odd}), (STANDARD, 5)),
@@ -117,6 +118,14 @@ def test_other_doors(door: str) -> None:
     call, values = DOORS[door]
     for odd in values:
         refuses(WelfareEnvError, call, odd)
+
+
+def test_an_unknown_keyword_is_named() -> None:
+    wrong: Any = {"gamez": 1}
+    with pytest.raises(TypeError, match=r"compare.*gamez"):
+        evaluation.compare("hold", "random", **wrong, **QUICK)
+    with pytest.raises(TypeError, match=r"cross_play.*gamez"):
+        evaluation.cross_play(["hold", "random"], **wrong, **QUICK)
 
 
 @given(st.sampled_from([[], 5, None, "x", ["x"], [[1], [2, 3]], [HUGE], [object()], [[1.0]], [1j]]))

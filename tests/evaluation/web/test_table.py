@@ -1,8 +1,7 @@
 """A game with people, without a network: steps, answers, the journal, and what goes out of a view."""
 
 import json
-from concurrent.futures import Future
-from contextlib import suppress
+from threading import Event
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from evaluation.web.journal import Journal
 from evaluation.web.seen import state_of
 from evaluation.web.serving import Refused
 from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, seated
-from evaluation.web.table import SeatedGame
-from tests.evaluation.web.conftest import begin, table_settings
+from evaluation.web.table import _THINKING, SeatedGame
+from tests.evaluation.web.conftest import PATIENCE, begin, table_settings
 from welfare_env import Game, Rules
 from welfare_env.errors import UnknownPowerError
 
@@ -25,23 +24,23 @@ from welfare_env.errors import UnknownPowerError
 class Broken:
     """A policy that fails in the middle of a game."""
 
-    def __init__(self, how):
-        self.how = how
+    def __init__(self, how, end):
+        self.how, self.end = how, end
 
     def reset(self, agent, seed=0):
         self.agent = agent
 
     def act(self, observation, info):
         if info["view"].phase.startswith("F1901"):
-            return self.how(self.agent)
+            return self.how(self.agent, self.end)
         return info["view"].encode_messages([]) if info["view"].asked == "messages" else info["view"].encode_orders([])
 
 
-def raises(agent):
+def raises(agent, end):
     raise RuntimeError(f"secret of {agent}")
 
 
-def answers_nonsense(agent):
+def answers_nonsense(agent, end):
     return f"secret of {agent}"
 
 
@@ -49,22 +48,20 @@ def opened(settings, folder):
     return SeatedGame(settings, Journal(folder / "game.sqlite"))
 
 
-class StillThinkingError(Exception):
-    """What a policy does that takes too long."""
+def thinks_for_long(agent, end):
+    assert end.wait(PATIENCE)
 
 
-def thinks_for_long(agent):
-    raise StillThinkingError
+class NoTimeForOne:
+    """The table's own threads: the policy that thinks for long has no time, and the others have plenty."""
 
+    def __init__(self, monkeypatch):
+        self.monkeypatch = monkeypatch
 
-class AtOnce:
-    """Acts without a clock: whoever is still thinking has no result yet."""
-
-    def submit(self, act, *given):
-        future = Future()
-        with suppress(StillThinkingError):
-            future.set_result(act(*given))
-        return future
+    def submit(self, act, observation, info):
+        is_long = info["view"].power == "PLAYERC" and info["view"].phase.startswith("F1901")
+        self.monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 0 if is_long else PATIENCE / 2)
+        return _THINKING.submit(act, observation, info)
 
 
 def random_answer(table, seat, rng):
@@ -343,6 +340,14 @@ def test_what_press_forbids_is_refused(small):
             small.accept("PLAYERA", entry(small, messages=messages))
 
 
+@pytest.fixture
+def end():
+    """The event for which a policy waits that thinks for long: it comes after the test."""
+    event = Event()
+    yield event
+    event.set()
+
+
 @pytest.mark.parametrize(
     ("how", "error"),
     [
@@ -351,19 +356,18 @@ def test_what_press_forbids_is_refused(small):
         (thinks_for_long, "TimeoutError: "),
     ],
 )
-def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch, how, error):
+def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch, end, how, error):
     make = set_up_game
 
     def broken(spec, models):
         seats = make(spec, models)
-        seats.policies["PLAYERC"] = Broken(how)
+        seats.policies["PLAYERC"] = Broken(how, end)
         seats.policies["PLAYERC"].reset("PLAYERC")
         return seats
 
     monkeypatch.setattr("evaluation.web.table.set_up_game", broken)
     if how is thinks_for_long:
-        monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 0)
-        monkeypatch.setattr("evaluation.web.table._THINKING", AtOnce())
+        monkeypatch.setattr("evaluation.web.table._THINKING", NoTimeForOne(monkeypatch))
     table = opened(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
     assert table.is_done
