@@ -142,6 +142,7 @@ def test_what_is_kept_from_thieves_does_not_count_against_the_share():
 
 
 ROBBED_BACK = [{"RUSSIA": ["SWE", "BUD"]}, {"TURKEY": ["SEV"], "AUSTRIA": ["BUD"]}]
+ROBBED_WITHOUT_SWEDEN = {"RUSSIA": ["BUD"]}
 
 
 def test_nobody_has_more_due_to_it_than_its_share_whatever_is_neutral_and_whoever_holds_its_own():
@@ -151,6 +152,7 @@ def test_nobody_has_more_due_to_it_than_its_share_whatever_is_neutral_and_whoeve
         ([{"RUSSIA": ["RUM"]}, {"RUSSIA": ["SWE"]}], ("SWE",)),
         ([*ROBBED_BACK, {"RUSSIA": ["RUM"]}, {"RUSSIA": ["SEV"]}], ("SEV",)),
         ([*ROBBED_BACK, {"RUSSIA": ["SEV"]}], ()),
+        ([ROBBED_WITHOUT_SWEDEN, ROBBED_BACK[1], {"RUSSIA": ["RUM"]}, {"RUSSIA": ["SEV"]}], ()),  # for neutral Sweden
         ([{"RUSSIA": ["SWE"]}, {"RUSSIA": ["RUM"]}], ("RUM",)),
     ]:
         assert after_the_opening(*years).stolen("RUSSIA") == stolen

@@ -107,6 +107,14 @@ def test_the_minimum_goes_before_the_mean(tmp_path):
     assert final_counts(board_of(ONE_WAY_FOR_TWO, tmp_path / "way.map")) == {"ALFA": 5, "BETA": 6}
 
 
+def test_the_plan_is_the_best_and_not_almost(monkeypatch):
+    asked = []
+    solve = optimize.milp
+    monkeypatch.setattr(optimize, "milp", lambda *args, **kwargs: asked.append(kwargs) or solve(*args, **kwargs))
+    partition.__wrapped__(welfare_env.load_board("clique:3"))
+    assert [kwargs["options"] for kwargs in asked] == [{"mip_rel_gap": 0}] * 3
+
+
 def test_a_solver_that_gives_up_is_named(monkeypatch):
     gave_up = optimize.OptimizeResult(success=False, message="Time limit reached.", x=None, fun=None)
     monkeypatch.setattr(optimize, "milp", lambda *_, **__: gave_up)

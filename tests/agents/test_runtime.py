@@ -135,11 +135,8 @@ def test_assignments_become_options_but_the_users_own_text_stays(text: str, told
     assert CliRunner().invoke(app, []).output == f"{told}\n"
 
 
-ray = pytest.importorskip("ray")
-
-
 def test_an_address_where_somebody_listens_is_given_to_ray(monkeypatch):
-    seen = []
+    ray, seen = pytest.importorskip("ray"), []
     monkeypatch.setattr(ray, "init", lambda **options: seen.append(options["address"]))
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
@@ -151,6 +148,8 @@ def test_an_address_where_somebody_listens_is_given_to_ray(monkeypatch):
 
 
 def test_an_error_of_ray_is_ours(monkeypatch):
+    ray = pytest.importorskip("ray")
+
     def refuse(**options):
         raise ray.exceptions.AuthenticationError("no authentication token was found")
 

@@ -209,7 +209,7 @@ def test_opponents_can_be_profiles():
 
 
 def test_a_profile_that_does_not_fit_is_told():
-    with pytest.raises(ProfileError, match="4"):
+    with pytest.raises(ProfileError, match=r"\b4\b.*\b3\b"):
         runner_of(("2*random + 2*hold",)).sample()
 
 

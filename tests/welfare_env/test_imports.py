@@ -250,7 +250,7 @@ def test_a_file_with_a_game_a_line(saved, tmp_path):
     assert import_game(path, number=2).id == "second"
     with pytest.raises(errors.RecordError, match="number="):
         import_game(path)
-    with pytest.raises(errors.RecordError, match="2"):
+    with pytest.raises(errors.RecordError, match=r"number=3.*\b2\b"):
         import_game(path, number=3)
 
 

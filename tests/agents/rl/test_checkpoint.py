@@ -16,6 +16,7 @@ import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
+from agents.runtime.files import LARGEST
 from welfare_env.rules import Rules
 
 
@@ -113,10 +114,13 @@ def test_only_files_are_read(folder, name):
             checkpoint.load(folder)
 
 
-def test_files_that_are_far_too_large(folder):
+def test_files_that_are_far_too_large(folder, monkeypatch):
     with (folder / "weights.safetensors").open("r+b") as file:
         file.truncate(2 << 30)
-    with pytest.raises(CheckpointError):
+    with pytest.raises(CheckpointError, match=f"{2 << 30:,}.*{LARGEST:,}"):
+        checkpoint.load(folder)
+    monkeypatch.setattr(checkpoint, "LARGEST_ABOUT", 123)
+    with pytest.raises(CheckpointError, match=rf"\b{(folder / 'checkpoint.json').stat().st_size:,}\b.*\b123\b"):
         checkpoint.load(folder)
 
 
