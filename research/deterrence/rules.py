@@ -100,9 +100,13 @@ def row(line: Line) -> list[str]:
 
 
 def best_known(line: Line) -> float:
-    """What the best known attack gains, its members together: by the record, or by the red team if that gains more."""
+    """What the best known attack gains for each of its powers: by the record, or by the red team if that gains more."""
     record = read(DOCS / "tables" / "deterrence-best.csv")[1][1:]
-    gains = [float(together.split()[0]) for rule, _, _, together, *_ in record if rule == f"`{line.rule}`"]
+    gains = [
+        float(together.split()[0]) / int(powers)
+        for rule, _, powers, _, together, *_ in record
+        if rule == f"`{line.rule}`"
+    ]
     return max(0.0, line.gain.value, *gains)
 
 
@@ -134,7 +138,7 @@ def frontier(lines: Sequence[Line]) -> Figure:
     beside.set_title("welfare of the six others beside the worst harmless neighbor", fontsize=10)
     alone.set_ylabel("root Nash welfare, points a year")
     for axes in (alone, beside):
-        axes.set_xlabel("gain of the best known attack, points a year")
+        axes.set_xlabel("best known gain for each robber, points a year")
         axes.set_xlim(-0.5, 1.2 * max(*most, *map(best_known, lines)))
         axes.set_ylim(-0.4, 5.3)
         axes.grid(alpha=0.25)
