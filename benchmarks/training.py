@@ -300,8 +300,10 @@ def main(
         measure_all(measured, 2 if quick else repeats, 0.2 if quick else 1.0, progress)
     console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
     title = f"{map_name} map, welfare variant, {years} years, no press, {Size()}, all powers learn"
-    console.print(title, rate_table(measured), worker_table(map_name, years, games), sep="\n")
-    console.print(memory_table(map_name, years), *machine_lines(load), sep="\n")
+    console.print(title, rate_table(measured), memory_table(map_name, years), sep="\n")
+    if not quick:  # three trainings, two of which start Ray
+        console.print(worker_table(map_name, years, games))
+    console.print(*machine_lines(load), sep="\n")
 
 
 if __name__ == "__main__":

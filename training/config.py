@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import types
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -148,7 +149,7 @@ def _checked(name: str, value: Any, annotation: Any) -> Any:
     """
     kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
     bounds = next((one for one in rest if isinstance(one, Range)), None)
-    if get_origin(kind) is Union:  # of a type and None
+    if get_origin(kind) in (Union, types.UnionType):  # of a type and None
         if value is None:
             return None
         kind = get_args(kind)[0]

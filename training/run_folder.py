@@ -67,6 +67,15 @@ def write_json(path: Path, values: Mapping[str, Any]) -> None:
         draft.write_text(json.dumps(values, indent=2) + "\n")
 
 
+LEFT = {"curriculum": ""}
+"""Options of earlier configs, with the value that had no effect: with another one a training cannot be resumed."""
+
+
+def without_left(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a stored config without those of `LEFT`."""
+    return {name: value for name, value in values.items() if name not in LEFT or value != LEFT[name]}
+
+
 def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
     """The kind ("board" or "modal") and the fields of the config of a training.
 
@@ -76,7 +85,7 @@ def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
     path = folder / CONFIG
     try:
         values = dict(parse_json(read_file(path, LARGEST_CONFIG)))
-        return str(values.pop("kind")), values
+        return str(values.pop("kind")), without_left(values)
     except FileNotFoundError as error:
         raise TrainingError(f"{shown(folder)}: no training: it has no {CONFIG}") from error
     except (OSError, ValueError, TypeError, KeyError) as error:

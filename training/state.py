@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from agents.runtime.files import irregular, parse_json, reason, shown
 from training.errors import TrainingError
-from training.run_folder import STATE, replaced
+from training.run_folder import STATE, replaced, without_left
 
 Trained = Mapping[str, tuple[nn.Module, torch.optim.Optimizer]]  # networks with their optimizers, by name
 Tensors = dict[str, Tensor]
@@ -106,6 +106,7 @@ def check_same(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any]) 
     Raises:
         TrainingError: it is another one; the message names the differences.
     """
+    there = without_left(there)
     names = sorted(name for name in {**there, **here} if there.get(name) != here.get(name))
     if names:
         other = ", ".join(f"it has {name}={there.get(name)!r:.80}, this one {here.get(name)!r:.80}" for name in names)

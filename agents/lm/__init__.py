@@ -27,7 +27,7 @@ _HOMES = {
     **dict.fromkeys(("CachedModel", "ResponseCache"), "models.cache"),
     **dict.fromkeys(("AccessError", "BudgetError", "CacheError", "ConfigError"), "errors"),
     **dict.fromkeys(("LMError", "ModelError", "PromptError", "StoppedError"), "errors"),
-    "Budget": "models.prices",
+    "Budget": "models.budget",
     **dict.fromkeys(("AskingPolicy", "Question"), "agents.asking"),
     "LMPolicy": "player.policy",
     "OwnModel": "own_models",

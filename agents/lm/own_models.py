@@ -23,9 +23,10 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 from agents.lm.errors import ConfigError, ModelError
+from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.limits import Halt
-from agents.lm.models.prices import Budget, Counts, Price
+from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
 from agents.lm.models.scripted import ScriptedModel
 from welfare_env.checks import quoted

@@ -44,7 +44,7 @@ class CheckpointError(WelfareEnvError, ValueError):
     """A checkpoint cannot be read or does not fit; the message says why."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Checkpoint:
     """A network's weights, and the games that they fit.
 
@@ -53,18 +53,18 @@ class Checkpoint:
         map_name, rules: the games it was trained on.
         vocabulary: digest of the map's order vocabulary and provinces.
         origin: how it was made; for people.
-        digest: SHA-256 of the weights' file; "" if there is none yet. Checkpoints are compared by it.
+        digest: SHA-256 of the weights' file; "" if there is none yet.
         words: version of the message vocabulary; irrelevant if the rules have no tokens.
         greedy: default way to play: the most probable orders and words if true, else sampled ones.
         architecture: see `NETWORKS`.
     """
 
-    weights: Weights = field(compare=False)
+    weights: Weights
     size: Size
     map_name: str
     rules: Rules
     vocabulary: str
-    origin: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    origin: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
     words: int = VOCABULARY_VERSION
     greedy: bool = False

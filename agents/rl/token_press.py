@@ -5,6 +5,7 @@ For games with ``press="tokens"``. Message rounds are simultaneous, as in `welfa
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import numpy as np
@@ -82,6 +83,12 @@ class Said:
         self.words = np.zeros((games, word_rounds(rules), powers, powers + 1), np.int8)
         self._seats = (np.arange(powers)[:, None] + np.arange(powers)) % powers
         self._recipients = recipients(powers)
+
+    def copy(self) -> Said:
+        """A copy, which later words do not change."""
+        other = copy.copy(self)
+        other.words = self.words.copy()
+        return other
 
     def clear(self) -> None:
         """Clear all words, for a new phase."""

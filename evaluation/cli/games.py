@@ -78,10 +78,10 @@ def games(
         groups, numbers = conditions(chosen), numbered(stored)
         if out is not None:
             save(kept, chosen, out, private)
-            print(f"{len(chosen):,} games saved to {out}", file=sys.stderr)
+            print(f"games saved to {out}: {len(chosen):,}", file=sys.stderr)
         if export is not None:
             export_games(kept, chosen, export)
-            print(f"{len(chosen):,} games exported to {export}", file=sys.stderr)
+            print(f"games exported to {export}: {len(chosen):,}", file=sys.stderr)
         if as_json:
             print_json([game_facts(game, numbers) for game in chosen])
         elif groups:

@@ -232,8 +232,8 @@ class RunOptions:
     def _models(self, policies: Iterable[Spec]) -> SharedModels | None:
         """Cache and budget for the language models; None without language models."""
         if any(policy.models for policy in policies):
+            from agents.lm.models.budget import Budget
             from agents.lm.models.cache import ResponseCache
-            from agents.lm.models.prices import Budget
             from agents.lm.models.shared_models import SharedModels
 
             return SharedModels(ResponseCache(self.lm_cache), Budget(self.budget_tokens, self.budget_dollars))

@@ -198,8 +198,8 @@ def _language_models(settings: TableSettings, tokens: int | None, dollars: float
         )
     if not is_limited:
         return None
+    from agents.lm.models.budget import Budget
     from agents.lm.models.cache import ResponseCache
-    from agents.lm.models.prices import Budget
     from agents.lm.models.shared_models import SharedModels
     from agents.lm.player.policy import check_ready
 

@@ -218,7 +218,9 @@ def routes(
     best = milp(
         np.array(cost), integrality=whole, bounds=Bounds(0, 1), constraints=LinearConstraint(matrix, least, 1.0)
     )
-    return dict(found[i] for i in np.flatnonzero(best.x > 0.5)) if best.x is not None else {}
+    if best.x is None:
+        raise RuntimeError(f"no plan of moves: {best.message}")
+    return dict(found[i] for i in np.flatnonzero(best.x > 0.5))
 
 
 def moves(found: Mapping[str, Route]) -> dict[str, str]:

@@ -19,8 +19,8 @@ import evaluation
 import welfare_env
 from agents.lm import Reply
 from agents.lm.errors import BudgetError, ModelError
+from agents.lm.models.budget import Budget
 from agents.lm.models.cache import ResponseCache
-from agents.lm.models.prices import Budget
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply

@@ -11,7 +11,7 @@ import evaluation
 import welfare_env
 from agents.lm import Reply, Request
 from agents.lm.errors import BudgetError
-from agents.lm.models.prices import Budget
+from agents.lm.models.budget import Budget
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply

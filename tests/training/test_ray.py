@@ -64,7 +64,7 @@ def small_ray() -> Iterator[None]:
 
 def test_workers_change_nothing(tmp_path):
     """With two of them, one of which is killed after the first iteration; another number resumes, too."""
-    plain = replace(config_of(tmp_path / "plain", **SEVERAL), games=34, iterations=3)  # two pieces
+    plain = replace(config_of(tmp_path / "plain", **SEVERAL), games=18, iterations=3)  # two pieces
     train(plain)
     parts = replace(plain, workers=2, out=tmp_path / "parts")
     train(replace(parts, iterations=2), lambda progress: kill_a_worker() if progress.iteration == 1 else None)

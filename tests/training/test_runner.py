@@ -150,9 +150,9 @@ def test_estimates_end_with_an_episode():
 
 def test_a_sample_is_made_of_pieces():
     """In whatever sequence they are played; positions of different pieces have different numbers."""
-    whole, parts = runner_of(games=40), runner_of(games=40)
+    whole, parts = runner_of(games=20), runner_of(games=20)
     episodes = whole.sample()
-    assert parts.play.pieces == [20, 20]
+    assert parts.play.pieces == [10, 10]
     pieces = [parts.sample_piece(number, number) for number in (1, 0)]
     again = [episode for piece in reversed(pieces) for episode in piece]
     assert [episode.actions.data.tolist() for episode in again] == [each.actions.data.tolist() for each in episodes]

@@ -44,7 +44,7 @@ def talk(said: Said, rng: np.random.Generator, powers: int) -> None:
 def test_a_transcript_has_the_history_of_each_game(map_name, rules):
     env, rng = welfare_env.vector_env(3, map_name, rules), np.random.default_rng(0)
     env.reset(seed=5)
-    played, said = TextHistory(env.board, rules, 3), Said(env.board, rules, 3)
+    played, said = TextHistory(env.board, rules), Said(env.board, rules, 3)
     games = [Game(map_name, rules=rules) for _ in range(3)]
     live, retreats = np.ones(3, bool), 0
     while live.any():
@@ -62,10 +62,10 @@ def test_a_transcript_has_the_history_of_each_game(map_name, rules):
             assert mine.beginning.units == theirs.beginning.units
             retreats += position.state.phase_type == "R"
         choices = env.sample()
-        played.add(env.legal, choices, said, live)
+        played.add(env.legal, choices, said)
         _, done = env.step(choices)
         for number in np.flatnonzero(live).tolist():
-            game, record = games[number], played.history(number)[-1]
+            game, record = games[number], played.record(number, len(games[number].history))
             for message in record.messages:
                 game.send(message.sender, message.recipient, message.text, message.round)
             for power in game.powers:
@@ -85,9 +85,9 @@ def test_new_games_have_a_history_of_their_own():
     rules = Rules(press=None, years=2)
     env = welfare_env.vector_env(1, "clique:3", rules)
     env.reset()
-    played, said = TextHistory(env.board, rules, 1), Said(env.board, rules, 1)
+    played, said = TextHistory(env.board, rules), Said(env.board, rules, 1)
     played.begin_phase(env.rows.copy())
-    played.add(env.legal, env.sample(), said, np.ones(1, bool))
+    played.add(env.legal, env.sample(), said)
     assert [record.phase for record in played.history(0)] == [played.position(0).phase]
     played.clear()
     assert len(played.history(0)) == 0

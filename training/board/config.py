@@ -121,7 +121,7 @@ class TrainConfig(Config):
     held_out_games: Annotated[int, Range(1, MAX)] = 32
     workers: Annotated[
         int,
-        typer.Option(help="Ray processes that play, 32 games each at a time; 0: play in this process, without Ray."),
+        typer.Option(help="Ray processes that play, 16 games each at a time; 0: play in this process, without Ray."),
         Range(0, 4096),
     ] = 0
     ray_address: Annotated[

@@ -7,6 +7,8 @@ With tokens, all living powers choose words in every message round before they c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -44,7 +46,7 @@ class GameBatch:
         check_press(rules)
         self.env = welfare_env.vector_env(num_games, map_name, rules)
         self.said = Said(self.env.board, rules, num_games)
-        self.transcript, self.keeps_transcript = TextHistory(self.env.board, rules, num_games), True
+        self.transcript, self.keeps_transcript = TextHistory(self.env.board, rules), True
         self._reader = reader
 
     def phases(
@@ -69,7 +71,7 @@ class GameBatch:
             self._talk(seats, answer, draw)
             choices = self._choices(seats, answer, draw)
             if self.keeps_transcript:
-                self.transcript.add(self.env.legal, choices, self.said, self.live)
+                self.transcript.add(self.env.legal, choices, self.said)
             _, done = self.env.step(choices)
             yield before, np.where(done[:, None], self.env.final, self.env.rows), done & self.live
             self.live &= ~done
@@ -130,8 +132,21 @@ def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.nda
     return pairs // 1000, pairs % 1000
 
 
+@dataclass(frozen=True)
+class _Phase:
+    """A phase of all games: their states [games, size], the orders given, as columns [orders], and the words."""
+
+    states: np.ndarray
+    games: np.ndarray
+    powers: np.ndarray
+    numbers: np.ndarray
+    said: Said
+
+
 class TextHistory:
-    """Games that play in lockstep, as players who read strings see them: positions, and the phases played.
+    """The history of games that play in lockstep.
+
+    It is stored as arrays, and turned into strings when read.
 
     Attributes:
         states: int32 [games, size], the current positions; set by `begin_phase`.
@@ -139,31 +154,25 @@ class TextHistory:
 
     states: np.ndarray
 
-    def __init__(self, board: Board, rules: Rules, games: int) -> None:
-        self._engine, self._layout, self._games = FastEngine(board, rules), layout_of(board), games
-        self.clear()
+    def __init__(self, board: Board, rules: Rules) -> None:
+        self._engine, self._layout = FastEngine(board, rules), layout_of(board)
+        self._phases: list[_Phase] = []
+        self._records: dict[int, list[PhaseRecord]] = {}
+        self._positions: dict[int, Position] = {}
 
     def clear(self) -> None:
         """Forget the history, because new games begin."""
-        self._records: list[list[PhaseRecord]] = [[] for _ in range(self._games)]
-        self._positions: dict[int, Position] = {}
+        self._phases, self._records, self._positions = [], {}, {}
 
     def begin_phase(self, states: np.ndarray) -> None:
         """Begin a phase in states int32 [games, size]. The array is stored, not copied."""
         self.states, self._positions = states, {}
 
-    def add(self, legal: LegalLists, choices: np.ndarray, said: Said, live: np.ndarray) -> None:
-        """Add a phase of the games bool [games]: these choices of `vector_env`, and the words said in it."""
+    def add(self, legal: LegalLists, choices: np.ndarray, said: Said) -> None:
+        """Add a phase of all games: these choices of `vector_env`, and the words said in it."""
         rows = np.flatnonzero(choices >= 0)
-        games, powers = legal.games[rows], legal.powers[rows]
         numbers = legal.orders[legal.starts[rows] + choices[rows]]
-        for game in np.flatnonzero(live).tolist():
-            position, own = self.position(game), games == game
-            orders = {
-                name: numbers[own & (powers == power)].tolist() for power, name in enumerate(position.board.powers)
-            }
-            messages = tuple(said.messages(game, position.phase))
-            self._records[game].append(play_phase(position, orders, messages=messages))
+        self._phases.append(_Phase(self.states, legal.games[rows], legal.powers[rows], numbers, said.copy()))
 
     def position(self, game: int) -> Position:
         """The current position of a game."""
@@ -173,4 +182,37 @@ class TextHistory:
 
     def history(self, game: int) -> Sequence[PhaseRecord]:
         """The phases that a game has played."""
-        return self._records[game]
+        return _History(self, game, len(self._phases))
+
+    def record(self, game: int, number: int) -> PhaseRecord:
+        """Phase `number`, from 0, that a game has played."""
+        known = self._records.setdefault(game, [])
+        while len(known) <= number:
+            known.append(self._read(self._phases[len(known)], game))
+        return known[number]
+
+    def _read(self, phase: _Phase, game: int) -> PhaseRecord:
+        position = Position(self._engine, State(self._layout, phase.states[game].copy()))
+        rows = np.flatnonzero(phase.games == game)
+        powers, numbers = phase.powers[rows], phase.numbers[rows]
+        orders = {name: numbers[powers == power].tolist() for power, name in enumerate(position.board.powers)}
+        return play_phase(position, orders, messages=tuple(phase.said.messages(game, position.phase)))
+
+
+class _History(Sequence[PhaseRecord]):
+    """The records of a game, each made when it is read."""
+
+    def __init__(self, transcript: TextHistory, game: int, length: int) -> None:
+        self._transcript, self._game, self._length = transcript, game, length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> PhaseRecord: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[PhaseRecord]: ...
+    def __getitem__(self, at: int | slice) -> PhaseRecord | Sequence[PhaseRecord]:
+        if isinstance(at, slice):
+            return [self._transcript.record(self._game, number) for number in range(*at.indices(self._length))]
+        return self._transcript.record(self._game, range(self._length)[at])

@@ -77,7 +77,10 @@ def watch(
     columns = [np.concatenate([each[name].data for each in outputs]) for name in (VALUE_TARGETS, POSITION)]
     is_word = observations[:, -2] > 0 if runner.reader.message_rounds else np.zeros(len(actions), np.bool_)
     kept = ~is_word | actions[is_word].any()
-    return Lesson(observations[kept], actions[kept], *(column[kept] for column in columns))
+    if not kept.all():  # a copy only if it is needed
+        observations, actions = observations[kept], actions[kept]
+        columns = [column[kept] for column in columns]
+    return Lesson(observations, actions, *columns)
 
 
 def imitate(

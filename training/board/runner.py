@@ -44,7 +44,7 @@ from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, Decisions, 
 from welfare_env.board.loading import load_board
 from welfare_env.rules import Rules
 
-PIECE = 32  # games played at once
+PIECE = 16  # games played at once
 POSITIONS = 1 << 40  # more than the positions of any piece
 
 

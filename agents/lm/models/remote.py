@@ -23,9 +23,10 @@ from urllib.parse import urlsplit
 
 from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models import limits
+from agents.lm.models.budget import Budget
 from agents.lm.models.faults import LIMIT, LOST, MALFORMED, PAID_FOR, SCHEMA, Fault, clean, fault_of
 from agents.lm.models.limits import MODELS, Halt
-from agents.lm.models.prices import PRICES, Budget, Counts, Price, find_price, load_prices
+from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 from agents.lm.models.secrets import checked_extra, checked_url, checked_variable, redacted
 from welfare_env.extras import install_extra

@@ -23,10 +23,10 @@ from typing import Any
 
 from agents.lm.errors import ConfigError, LMError
 from agents.lm.models.anthropic import AnthropicModel
+from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.limits import GAMES, Halt
 from agents.lm.models.openai import OpenAIModel
-from agents.lm.models.prices import Budget
 from agents.lm.models.protocol import Model
 from agents.lm.models.remote import REMOTE, RemoteModel
 from agents.lm.models.scripted import ScriptedModel

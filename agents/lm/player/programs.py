@@ -184,10 +184,17 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
             _actions(setting, found)
             program = found
         except ModalError as error:
-            note(issues, "program", written, str(error))
+            _refuse(issues, written, str(error))
     elif fields.values:
-        note(issues, "program", text, "there is none")
+        _refuse(issues, text, "there is none")
     return ProgramReply(joined_texts(fields.values.get("reasoning")), program, issues)
+
+
+def _refuse(issues: list[ParseIssue], text: str, reason: str) -> None:
+    """Records why there is no program, also after so many issues that others are left out."""
+    own: list[ParseIssue] = []
+    note(own, "program", text, reason)
+    issues += own
 
 
 class ProgramWriter(RoundWriter):

@@ -59,9 +59,10 @@ class CampaignPolicy(JointPolicy):
 
     def __init__(self, plan: str = "no-home", victim: int = 1, begin: int = 0, taker: int = 1) -> None:
         checks.choice("plan", plan, PLANS, ValueError)
-        for name, number, least in (("victim", victim, 1), ("begin", begin, 0), ("taker", taker, 1)):
-            checks.whole(name, number, least, error=ValueError)
-        self.plan, self.victim, self.begin, self.taker = plan, victim, begin, taker
+        self.plan = plan
+        self.victim = checks.whole("victim", victim, 1, error=ValueError)
+        self.begin = checks.whole("begin", begin, 0, error=ValueError)
+        self.taker = checks.whole("taker", taker, 1, error=ValueError)
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
         """Start a new game as all of `agents`.

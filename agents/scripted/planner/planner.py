@@ -58,11 +58,11 @@ class PlannerPolicy(JointPolicy):
     def __init__(
         self, budget: int = 100, nice: Policy | None = None, model: Policy | None = None, value: Value = least_gain
     ) -> None:
-        checks.whole("budget", budget, 1, error=UnknownAgentError)
+        self.budget = checks.whole("budget", budget, 1, error=UnknownAgentError)
         for name, policy in (("nice", nice), ("model", model)):
             if policy is not None and not can_be_copied(policy):
                 raise UnknownAgentError(f"{name}: {type(policy).__name__} cannot be copied: give a scripted policy")
-        self.budget, self.nice, self.model, self.value = budget, nice, model or DovePolicy(), value
+        self.nice, self.model, self.value = nice, model or DovePolicy(), value
         self._make: Callable[[str], Policy] | None = None
 
     def meet(self, make: Callable[[str], Policy]) -> None:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 import evaluation
 from agents.lm import Block, Reply, Request, ScriptedModel, Usage
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
+from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.prices import PRICES, Budget, Counts, Price, find_price, load_prices
+from agents.lm.models.prices import PRICES, Counts, Price, find_price, load_prices
 from agents.lm.models.protocol import NO_USAGE
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.shared_models import SharedModels
@@ -61,7 +62,7 @@ class TestBudget:
     @pytest.fixture
     def waiting(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Awaitable[None]]:
         """`await waiting()`: every task does what it can, and looks whether there is room, which takes no time here."""
-        monkeypatch.setattr("agents.lm.models.prices.LOOK", 0)
+        monkeypatch.setattr("agents.lm.models.budget.LOOK", 0)
 
         async def turns() -> None:
             for _ in range(5):

@@ -20,8 +20,9 @@ import agents
 from agents.lm import AnthropicModel, Block, OpenAIModel, Reply, Request, make_model
 from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, ModelError, PromptError
 from agents.lm.models import limits
+from agents.lm.models.budget import Budget
 from agents.lm.models.openai import GRAMMARS
-from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Budget, Price, usual_tokens
+from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Price, usual_tokens
 from agents.lm.models.remote import FIRST_QUESTIONS, REMOTE, STREAMED, RemoteModel
 from agents.lm.reading.schemas import gbnf
 from agents.lm.stub.server import Response, refusal
