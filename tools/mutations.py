@@ -131,6 +131,8 @@ class Copy:
 
     def _test_in_steps(self, mutant: Mutant) -> tuple[str, list[str]]:
         """Run the named quick tests, then the named slow tests, then all quick tests in their folders."""
+        if not mutant.tests:
+            return SURVIVED, []
         verdict, failed = self._test("-x", "-m", QUICK, *mutant.tests)
         if verdict == SURVIVED:
             verdict, failed = self._test("-x", "-m", SLOW, *mutant.tests)
@@ -245,6 +247,7 @@ def table(found: Sequence[Tried]) -> str:
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT, data: Path = DATA) -> int:
     """Returns 0 if every mutant is killed or has a reason to survive."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutations", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=data, help="the mutants, such as of tools.draw_mutants")
     parser.add_argument("--only", metavar="TEXT", help="only mutants with this text in their name or file")
     parser.add_argument("--room", help="only mutants of a room")
     parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds per mutant (default {LIMIT})")
@@ -253,7 +256,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT, data: Path =
     try:
         chosen = [
             mutant
-            for mutant in load(data, root)
+            for mutant in load(given.data, root)
             if given.room in (None, mutant.room) and (given.only or "") in f"{mutant.name} {mutant.file}"
         ]
         given.folder.mkdir(parents=True, exist_ok=True)

@@ -56,6 +56,9 @@ def main(
     to: Folder = None,
 ) -> None:
     """Play all attacks, print the table, and save a typical game of each."""
+    for name in attack_names or ():
+        if name not in attacks.names():
+            raise typer.BadParameter(f"{name!r:.80}: choose of {', '.join(attacks.names())}", param_hint="--attack")
     rows = []
     with playing(out, workers) as means:
         pairs = [(rule, name) for rule in only or RULES for name in attack_names or attacks.names()]
