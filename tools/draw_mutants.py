@@ -14,6 +14,7 @@ import argparse
 import ast
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,12 +126,10 @@ def tests_of(file: str, change: Change, reached: CoverageData) -> list[str]:
     """The tests to try: those that reach the line, first those that reach least else."""
     if change.is_compiled:
         return COMPILED[max((folder for folder in COMPILED if file.startswith(folder)), key=len)]
-    lines = reached.contexts_by_lineno(str(ROOT / file))
-    found = {context.partition("|")[0] for context in lines.get(change.node.lineno, ()) if "::" in context}
-    width = {
-        test: sum(test in {each.partition("|")[0] for each in tests} for tests in lines.values()) for test in found
-    }
-    return sorted(found, key=lambda test: (width[test], test))[:MOST_TESTS]
+    by_line = reached.contexts_by_lineno(str(ROOT / file)).items()
+    lines = {line: {context.partition("|")[0] for context in contexts if "::" in context} for line, contexts in by_line}
+    width = Counter(test for tests in lines.values() for test in tests)
+    return sorted(lines.get(change.node.lineno, ()), key=lambda test: (width[test], test))[:MOST_TESTS]
 
 
 def draw(count: int, seed: int, reached: CoverageData) -> list[dict[str, Any]]:
