@@ -127,7 +127,7 @@ def tests_of(file: str, change: Change, reached: CoverageData) -> list[str]:
     if change.is_compiled:
         return COMPILED[max((folder for folder in COMPILED if file.startswith(folder)), key=len)]
     by_line = reached.contexts_by_lineno(str(ROOT / file)).items()
-    lines = {line: {context.partition("|")[0] for context in contexts if "::" in context} for line, contexts in by_line}
+    lines = {line: {context.rpartition("|")[0] for context in contexts if "::" in context} for line, contexts in by_line}
     width = Counter(test for tests in lines.values() for test in tests)
     return sorted(lines.get(change.node.lineno, ()), key=lambda test: (width[test], test))[:MOST_TESTS]
 
