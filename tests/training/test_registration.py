@@ -48,6 +48,12 @@ def configured(name: str, module: Any, **env_config: Any) -> PPOConfig:
     )
 
 
+@pytest.fixture(autouse=True)
+def _registered() -> None:
+    """Names of environments, which Ray forgets in `ray.shutdown`, of other tests."""
+    training.register()
+
+
 @pytest.mark.parametrize(("name", "form", "flat"), CASES)
 def test_rllibs_checker_passes(name: str, form: str, flat: bool) -> None:
     make = _global_registry.get(ENV_CREATOR, name)
