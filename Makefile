@@ -51,9 +51,17 @@ test: lint compile  ## lint, then the quick tests: three to four minutes on two 
 # Coverage is that of the quick tests: it would double the time of the others, and they add little to it. The slow tests of
 # research/ have its README's command: CI makes one small run of each result instead.
 test-all: compile  ## the quick tests, with what they reach of the library, and those marked slow: half an hour
-	@status=0; \
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
-	$(BIN)/python -m pytest -n 2 -m "slow and not tools" --durations=30 tests || status=1; \
+	@run() { \
+		"$$@" && return; \
+		[ $$? = 1 ] && return 1; \
+		echo "the run was broken off: once more, whole"; \
+		"$$@" && return; \
+		[ $$? = 1 ] || rm -rf .pytest_cache; \
+		return 1; \
+	}; \
+	status=0; \
+	run $(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
+	run $(BIN)/python -m pytest -n 2 -m "slow and not tools" --durations=30 tests || status=1; \
 	exit $$status
 
 test-research: compile  ## one small run of each result of research/: two minutes
