@@ -126,8 +126,10 @@ def tests_of(file: str, change: Change, reached: CoverageData) -> list[str]:
     """The tests to try: those that reach the line, first those that reach least else."""
     if change.is_compiled:
         return COMPILED[max((folder for folder in COMPILED if file.startswith(folder)), key=len)]
-    by_line = reached.contexts_by_lineno(str(ROOT / file)).items()
-    lines = {line: {context.rpartition("|")[0] for context in contexts if "::" in context} for line, contexts in by_line}
+    lines = {
+        line: {context.rpartition("|")[0] for context in contexts if "::" in context}
+        for line, contexts in reached.contexts_by_lineno(str(ROOT / file)).items()
+    }
     width = Counter(test for tests in lines.values() for test in tests)
     return sorted(lines.get(change.node.lineno, ()), key=lambda test: (width[test], test))[:MOST_TESTS]
 
