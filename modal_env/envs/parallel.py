@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from pettingzoo import ParallelEnv
 
 from modal_env.checks import brief
-from modal_env.envs.aec import ContestEnv
+from modal_env.envs.contest_env import ContestEnv
 from modal_env.envs.setting import RENDER_MODES
 from modal_env.errors import ProgramActionError
 

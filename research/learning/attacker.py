@@ -18,9 +18,9 @@ import typer
 
 from agents.rl import checkpoint
 from research.tables import Folder, show
+from training.board.playing import play_games
 from training.board.rewards import Reward
 from training.board.runner import Play
-from training.board.sampling import play_games
 from training.board.seats import LEARNER, Lineup
 from welfare_env.board.loading import load_board
 from welfare_env.engine import initial_state

@@ -21,7 +21,7 @@ from agents.rl.inputs import Inputs
 from agents.rl.token_press import Said
 from evaluation.measures.intervals import mean_estimate, mean_estimates
 from training.board.algorithm import play_of
-from training.board.sampling import runner_of
+from training.board.playing import runner_of
 from training.board.saving import CHECKPOINT
 from training.board.seats import LEARNER
 from training.runs import config_of

@@ -95,7 +95,7 @@ def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     if config.press != "none":
         return word_effects(config.folder, GAMES, way)
     from training.board.algorithm import play_of
-    from training.board.sampling import play_games
+    from training.board.playing import play_games
 
     (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the same seats as `word_effects`
     given = {LEARNER: checkpoint.load(config.folder / "checkpoint")}
@@ -117,7 +117,7 @@ def study(folder: Path) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
 def going(config: training.TrainConfig) -> str:
     """The probability that each seat on board "pass" moves in the first Spring, after words and after silence."""
     from training.board.algorithm import play_of
-    from training.board.sampling import runner_of
+    from training.board.playing import runner_of
 
     given = {LEARNER: checkpoint.load(config.folder / "checkpoint")}
     runner = runner_of(replace(play_of(config), num_games=GAMES), given)

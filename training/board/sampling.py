@@ -1,4 +1,4 @@
-"""Playing the games of an iteration, in this process or in Ray processes; held-out games; and games of checkpoints.
+"""Playing the games of an iteration: in this process, or in Ray processes; and held-out games.
 
 RLlib's own group of runners would drop the games of a process that dies, and give every process a seed of its own. Here
 a piece of games is played again, and it does not matter by whom: the weights are the same with any number of processes.
@@ -6,7 +6,7 @@ a piece of games is played again, and it does not matter by whom: the weights ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -17,14 +17,12 @@ from ray.rllib.core import COMPONENT_RL_MODULE
 from ray.rllib.core.learner import Learner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-from agents.rl.checkpoint import Checkpoint
 from agents.runtime.ray_cluster import connect
 from training.board.algorithm import make_config
 from training.board.config import TrainConfig
 from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.errors import TrainingError
-from training.rllib import quiet
 
 Weights = dict[str, np.ndarray]
 Sample = tuple[list[SingleAgentEpisode], list[GameResult]]
@@ -113,33 +111,3 @@ def _without_league(lineup: Lineup) -> Lineup:
     shares = dict(zip(lineup.opponents, lineup.shares, strict=True))
     rest = {opponent: share for opponent, share in shares.items() if opponent != LEAGUE}
     return replace(lineup, opponents=tuple(rest), shares=tuple(rest.values())) if rest else lineup
-
-
-# Games of trained networks, for measuring them.
-
-
-def play_games(play: Play, networks: Mapping[str, Checkpoint] | None = None, greedy: bool = True) -> list[GameResult]:
-    """Play a sample.
-
-    Args:
-        networks: the checkpoints that play the seats of learners, by the learner's name in the lineup.
-        greedy: whether they take their most probable orders; otherwise they sample.
-    """
-    runner = runner_of(play, networks)
-    runner.sample(explore=not greedy)
-    return runner.take_results()
-
-
-@quiet()
-def runner_of(play: Play, networks: Mapping[str, Checkpoint] | None = None) -> BatchedEnvRunner:
-    """A runner in which checkpoints play the seats of learners; arguments as of `play_games`.
-
-    Raises:
-        TrainingError: the checkpoint of an additional network is missing.
-    """
-    given = dict(networks or {})
-    if missing := sorted(set(play.lineup.also) - set(given)):
-        raise TrainingError(f"also: give the checkpoints of {', '.join(missing)}, which play in these games")
-    runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
-    runner.networks |= {name: each.network_for(runner.board, runner.rules) for name, each in given.items()}
-    return runner

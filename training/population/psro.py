@@ -21,8 +21,8 @@ from evaluation.checks import EvaluationError
 from evaluation.exact import exploitability
 from evaluation.measures.symmetric_game import SymmetricGame, compositions
 from training.board import ppo
+from training.board.playing import play_games
 from training.board.runner import PIECE, Play
-from training.board.sampling import play_games
 from training.board.seats import Lineup
 from training.errors import TrainingError
 from training.population.config import PopulationConfig
