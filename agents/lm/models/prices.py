@@ -1,4 +1,4 @@
-"""What models cost, by their names: a small table, which your own files can replace.
+"""What models cost, by their names: a small table, which your own files can replace; and how long their replies get.
 
 The table was read from the providers' pages on the day in `AS_OF`. Prices change: the provider's bill says what a run
 really costs. Your own file is JSON, in US dollars per million tokens:

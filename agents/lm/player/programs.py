@@ -15,7 +15,7 @@ from agents.lm.player.ledger import Ledger
 from agents.lm.player.settings import Style
 from agents.lm.prompts.building import Prompt
 from agents.lm.reading.fields import is_cut_off, joined_texts, read_fields
-from agents.lm.reading.issues import ParseIssue, is_in_form, note
+from agents.lm.reading.issues import ParseIssue, is_in_form
 from agents.lm.reading.schemas import object_schema
 from agents.modal.players import RoundWriter
 from modal_env import LIBRARY, Agent, DefectBot, ModalError, Setting
@@ -184,17 +184,10 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
             _actions(setting, found)
             program = found
         except ModalError as error:
-            _refuse(issues, written, str(error))
+            issues.append(ParseIssue.of("program", written, str(error)))
     elif fields.values:
-        _refuse(issues, text, "there is none")
+        issues.append(ParseIssue.of("program", text, "there is none"))
     return ProgramReply(joined_texts(fields.values.get("reasoning")), program, issues)
-
-
-def _refuse(issues: list[ParseIssue], text: str, reason: str) -> None:
-    """Records why there is no program, also after so many issues that others are left out."""
-    own: list[ParseIssue] = []
-    note(own, "program", text, reason)
-    issues += own
 
 
 class ProgramWriter(RoundWriter):

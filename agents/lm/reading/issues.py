@@ -62,12 +62,17 @@ class ParseIssue:
     kind: str
     what: str
 
+    @classmethod
+    def of(cls, kind: str, text: Any, reason: str = "") -> ParseIssue:
+        """An issue that quotes the beginning of a text; without a reason, with that of its kind."""
+        shown = f"{str(text)[:SHOWN]!r}{'...' * (len(str(text)) > SHOWN)}: {reason or FORM_ISSUES[kind]}"
+        return cls(kind, without_surrogates(shown))
+
 
 def note(issues: list[ParseIssue], kind: str, text: Any, reason: str = "") -> None:
-    """Records an issue that quotes a text's beginning, unless there are too many; the usual reason is the kind's."""
+    """Records an issue, unless there are too many already."""
     if len(issues) < MAX_ISSUES:
-        shown = f"{str(text)[:SHOWN]!r}{'...' * (len(str(text)) > SHOWN)}: {reason or FORM_ISSUES[kind]}"
-        issues.append(ParseIssue(kind, without_surrogates(shown)))
+        issues.append(ParseIssue.of(kind, text, reason))
 
 
 def is_in_form(issues: Iterable[ParseIssue]) -> bool:
