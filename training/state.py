@@ -106,7 +106,6 @@ def check_same(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any]) 
     Raises:
         TrainingError: it is another one; the message names the differences.
     """
-    there = without_left(there)
     names = sorted(name for name in {**there, **here} if there.get(name) != here.get(name))
     if names:
         other = ", ".join(f"it has {name}={there.get(name)!r:.80}, this one {here.get(name)!r:.80}" for name in names)
@@ -125,7 +124,7 @@ def _read(path: Path) -> tuple[int, dict[str, Any], Tensors]:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
     if about.pop("digest") != _digest(about, tensors):
         raise ValueError("it does not match its checksum")
-    return int(about["iteration"]), dict(parse_json(about["identity"])), tensors
+    return int(about["iteration"]), without_left(dict(parse_json(about["identity"]))), tensors
 
 
 def _flat(tree: Mapping[Any, Any], path: str = "") -> Iterator[tuple[str, Any]]:
