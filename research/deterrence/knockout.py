@@ -5,8 +5,7 @@ A marshal builds in the Winter after the theft, in its own empty homes; without 
 
 from __future__ import annotations
 
-import functools
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 from scipy.sparse import csr_matrix
 
 from agents.policy import view_of
+from agents.scripted.planner.distances import steps_between
 from agents.scripted.prosocial import ProsocialPolicy
 from welfare_env import Board
 from welfare_env.game.view import View
@@ -23,7 +23,7 @@ from welfare_env.game.view import View
 Route = tuple[str, ...]
 """The places of a unit, one a phase."""
 
-FAR = 30
+FAR = 30  # moves; more count as so many
 
 
 class Knockout:
@@ -86,7 +86,7 @@ class Knockout:
 
         def value(unit: str, place: str) -> float:
             goal = goals.get(unit, "")
-            distance = ways(board, unit[0] + " " + place).get(goal, FAR) if goal else 0
+            distance = moves_to(board, f"{unit[0]} {place}", goal) if goal else 0
             if left > turns:
                 foreign = place[:3] in self.theirs or self._partners(unit, place)
                 return -1000 * foreign - 50 * max(0, distance - left + turns) - 0.1 * distance
@@ -99,7 +99,7 @@ class Knockout:
     def _goals(self, board: Board, left: int) -> dict[str, str]:
         """Unit -> home: as many homes as possible in the phases that are left."""
         homes = sorted(self.homes)
-        far = np.array([[ways(board, unit).get(home, FAR) for home in homes] for unit in self.units])
+        far = np.array([[moves_to(board, unit, home) for home in homes] for unit in self.units])
         rows, columns = linear_sum_assignment(np.where(far <= left, far / 100, 10 + far / 10))
         return {self.units[i]: homes[j] for i, j in zip(rows, columns, strict=True)}
 
@@ -131,8 +131,7 @@ class Knockout:
             if spot in self.theirs:
                 return (10 if spot in self.homes else 4) - 0.5 * threat[spot]
             guard = (spot in self.owner and threat[spot] > 0) * (9 if spot in self.homes else 6)
-            distances = ways(board, unit[0] + " " + place)
-            return guard - 0.2 * min((distances.get(goal, FAR) for goal in goals), default=0)
+            return guard - 0.2 * min((moves_to(board, f"{unit[0]} {place}", goal) for goal in goals), default=0)
 
         orders |= moves(routes(board, sorted(free), 1 if fall else 2, value, closed))
         holding = sorted(unit for unit, order in orders.items() if order.endswith(" H"))
@@ -153,33 +152,22 @@ class Knockout:
             return [f"{unit} D" for unit in own[: view.must_disband]] or wanted[: view.max_builds]
         fronts = len(self.foes) + len(self.homes & self.theirs)
         need = 2 * fronts + 3 if fronts else min(len(self.theirs), 6 * max(1, view.years_left - 1))
-        distance = {unit: min(ways(board, unit).get(goal, FAR) for goal in goals) for unit in self.units}
+        distance = {unit: min(moves_to(board, unit, goal) for goal in goals) for unit in self.units}
         ranked = sorted(self.units, key=distance.__getitem__)
         if view.must_disband or len(ranked) > need:
             drop = [unit for unit in own if unit in ranked[need:]]
             more = [unit for unit in reversed(ranked) if unit in own and unit not in drop]
             drop += more[: max(0, view.must_disband - len(drop))]
             return [f"{unit} D" for unit in drop]
-        least = {b: min(ways(board, b[:-2]).get(goal, FAR) for goal in goals) for b in builds}
+        least = {b: min(moves_to(board, b[:-2], goal) for goal in goals) for b in builds}
         best = {b[2:5]: b for b in sorted(builds, key=least.__getitem__, reverse=True) if least[b] <= 5}
         chosen = sorted(best.values(), key=least.__getitem__)
         return chosen[: min(view.max_builds, need - len(ranked))] if view.years_left > 3 else []
 
 
-@functools.cache
-def ways(board: Board, unit: str) -> dict[str, int]:
-    """Province -> number of moves."""
-    found, queue = {unit[2:]: 0}, deque([unit[2:]])
-    while queue:
-        place = queue.popleft()
-        for to in board.moves[f"{unit[0]} {place}"]:
-            if to not in found:
-                found[to] = found[place] + 1
-                queue.append(to)
-    nearest: dict[str, int] = {}
-    for place, moved in found.items():
-        nearest[place[:3]] = min(moved, nearest.get(place[:3], FAR))
-    return nearest
+def moves_to(board: Board, unit: str, goal: str) -> int:
+    """The number of moves that a unit needs to a province; `FAR` at most."""
+    return min(FAR, steps_between(board)(unit, goal))
 
 
 def routes(

@@ -19,7 +19,7 @@ from evaluation.tables.game_tables import cell
 from research.deterrence import attacks
 from research.games import ALL_CORES, Out, Workers, playing, track
 from research.tables import Folder, show
-from welfare_env import Rules
+from welfare_env import Rules, checks
 
 RULES = ("prosocial", "police", "sheriff", "grim", "marshal")
 
@@ -57,8 +57,7 @@ def main(
 ) -> None:
     """Play all attacks, print the table, and save a typical game of each."""
     for name in attack_names or ():
-        if name not in attacks.names():
-            raise typer.BadParameter(f"{name!r:.80}: choose of {', '.join(attacks.names())}", param_hint="--attack")
+        checks.choice("attack", name, attacks.names(), typer.BadParameter)
     rows = []
     with playing(out, workers) as means:
         pairs = [(rule, name) for rule in only or RULES for name in attack_names or attacks.names()]

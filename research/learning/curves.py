@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from agents.runtime.colors import GREEN, LEARNED, LEVEL, PINK, VERMILION
+from agents.runtime.colors import BLACK, GREEN, LEARNED, LEVEL, PINK, VERMILION
 from research.learning.courses import smoothed
 from research.learning.trainings import POINTS, points
 
@@ -33,7 +33,7 @@ def draw_rewards(groups: Mapping[str, Sequence[Path]], is_toy: bool) -> Figure:
     figure, panel = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     for number, (reward, members) in enumerate(groups.items()):
         label = f"{name_of_reward(reward)} ({len(members)} seed{'s' * (len(members) > 1)})"
-        _draw(panel, REWARDS[reward.partition(":")[0]], STYLES[number], members, POINTS, label)
+        _draw(panel, color_of_reward(reward), STYLES[number], members, POINTS, label)
     _mark(panel, CLIQUE if is_toy else STANDARD)
     panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
     title = "reward in training; bands: lowest to highest seed"
@@ -52,7 +52,7 @@ def draw_robbers(groups: Mapping[tuple[str, str], Sequence[Path]], curves: Mappi
     for (reward, met), members in groups.items():
         for panel, metric in zip(panels, curves[met], strict=False):
             label = f"{name_of_reward(reward)}; {met}" if panel is panels[0] else ""
-            _draw(panel, REWARDS[reward.partition(":")[0]], MET[met], members, metric, label)
+            _draw(panel, color_of_reward(reward), MET[met], members, metric, label)
     for panel, title in zip(panels, ("cooperators", "robbers"), strict=True):
         _mark(panel, CLIQUE)
         panel.set(xlabel="iteration", title=title, ylim=(0, 2.7))
@@ -97,6 +97,11 @@ def name_of_reward(reward: str) -> str:
     """A reward in words: "own points, averse to inequity (1, 0.5)"."""
     kind, _, parameters = reward.partition(":")
     return NAMES.get(kind, kind) + (f" ({parameters.replace(',', ', ')})" if parameters else "")
+
+
+def color_of_reward(reward: str) -> str:
+    """The color of a reward such as "inequity:1,0.5"; black if it is not in `REWARDS`."""
+    return REWARDS.get(reward.partition(":")[0], BLACK)
 
 
 def _draw(panel: Axes, color: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:

@@ -16,7 +16,7 @@ from agents.scripted.planner.plans import Course, Move, Neutral, Plan, ended
 if TYPE_CHECKING:
     from welfare_env import View
 
-SPRING, FALL, WINTER = 0, 2, 4  # phases of a year
+SPRING, SPRING_RETREAT, FALL, WINTER = 0, 1, 2, 4  # phases of a year
 
 
 def armed(units: int) -> Course:

@@ -10,9 +10,8 @@ if its fleet had to retreat, from Sweden.
 from __future__ import annotations
 
 from agents.scripted.planner.plans import Course
-from research.deterrence.attacks import FALL, SPRING, WINTER, armed
+from research.deterrence.attacks import FALL, SPRING, SPRING_RETREAT, WINTER, armed
 
-RETREAT = 1  # after Spring
 COURSES = {"FRANCE": (*(Course(),) * 5, armed(2), armed(5), armed(1), armed(2))}
 ORDERS = {
     (5, WINTER, "FRANCE"): ("F BRE B", "F MAR B"),
@@ -26,6 +25,6 @@ ORDERS = {
     (8, FALL, "FRANCE"): ("F NTH - NWY",),
     (8, WINTER, "FRANCE"): ("A MAR B",),
     (9, SPRING, "FRANCE"): ("F NWY - NTH", "A MAR - BUR"),
-    (9, RETREAT, "FRANCE"): ("F NWY R SWE", "A MAR R SPA"),
+    (9, SPRING_RETREAT, "FRANCE"): ("F NWY R SWE", "A MAR R SPA"),
     (9, FALL, "FRANCE"): ("F NTH - DEN", "F SWE - DEN", "A MAR H"),
 }
