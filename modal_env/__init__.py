@@ -115,31 +115,46 @@ __all__ = [
 ]
 
 _HOMES = {
-    "best_replies": "replies",
-    "dynamics.basins": "basins",
-    "dynamics.finite": "fixation rare_mutations",
-    "dynamics.growth": "growth",
-    "dynamics.replicator": "replicator",
-    "dynamics.stability": "jacobian",
-    "envs.doors": "make parallel_env vector_env",
-    "envs.rounds": "Round",
-    "envs.setting": "Setting",
-    "errors": "FormulaError GameError ModalError ProgramActionError",
-    "games.equilibria": "Equilibrium equilibria exploitability",
-    "games.game": "ProgramGame",
-    "games.payoffs": "PRESETS",
-    "games.ranges": "Family ranges",
-    "games.survival": "survival_range",
-    "logic.library": "LIBRARY POST SOURCES "
-    "CooperateBot DefectBot FairBot MirrorBot OneBot PrudentBot RandomBot SlipBot",
-    "logic.notation": "Agent parse",
-    "logic.provability": "play",
-    "logic.tournaments": "tournament",
+    "best_replies": ("replies",),
+    "dynamics.basins": ("basins",),
+    "dynamics.finite": ("fixation", "rare_mutations"),
+    "dynamics.growth": ("growth",),
+    "dynamics.replicator": ("replicator",),
+    "dynamics.stability": ("jacobian",),
+    "envs.doors": ("make", "parallel_env", "vector_env"),
+    "envs.rounds": ("Round",),
+    "envs.setting": ("Setting",),
+    "errors": ("FormulaError", "GameError", "ModalError", "ProgramActionError"),
+    "games.equilibria": ("Equilibrium", "equilibria", "exploitability"),
+    "games.game": ("ProgramGame",),
+    "games.payoffs": ("PRESETS",),
+    "games.ranges": ("Family", "ranges"),
+    "games.survival": ("survival_range",),
+    "logic.library": (
+        "LIBRARY",
+        "POST",
+        "SOURCES",
+        "CooperateBot",
+        "DefectBot",
+        "FairBot",
+        "MirrorBot",
+        "OneBot",
+        "PrudentBot",
+        "RandomBot",
+        "SlipBot",
+    ),
+    "logic.notation": ("Agent", "parse"),
+    "logic.provability": ("play",),
+    "logic.tournaments": ("tournament",),
 }
 """Where names are that are imported on first use, since the commands need few of them."""
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-_MODULES = {name: name for name in ("best_replies", "dynamics", "envs", "errors", "games", "logic")}
-_MODULES["library"] = "logic.library"
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+_MODULES = {
+    **{name: name for name in ("best_replies", "dynamics", "envs", "errors", "games", "logic")},
+    "library": "logic.library",
+}
+"""The same for modules: name -> where it is."""
 
 
 def __getattr__(name: str) -> Any:
