@@ -35,16 +35,8 @@ COMPILED = {  # coverage does not see compiled functions
     "training": ["tests/training"],
     "modal_env": ["tests/modal_env"],
 }
-OPPOSITE = {
-    "Lt": "LtE",
-    "LtE": "Lt",
-    "Gt": "GtE",
-    "GtE": "Gt",
-    "Eq": "NotEq",
-    "NotEq": "Eq",
-    "Is": "IsNot",
-    "IsNot": "Is",
-}
+PAIRS = (("Lt", "LtE"), ("Gt", "GtE"), ("Eq", "NotEq"), ("Is", "IsNot"))
+OPPOSITE = dict(PAIRS) | {other: one for one, other in PAIRS}
 UNSEEN = (ast.Raise, ast.JoinedStr, ast.AnnAssign, ast.arguments, ast.Import, ast.ImportFrom, ast.Assert)
 """What holds no behavior, or text for people only."""
 
@@ -137,26 +129,31 @@ def tests_of(file: str, change: Change, reached: CoverageData) -> list[str]:
 def draw(count: int, seed: int, reached: CoverageData) -> list[dict[str, Any]]:
     """Mutants as in tools/mutations.toml."""
     rng = random.Random(seed)  # noqa: S311 (no secrets)
-    trees = {
-        file.relative_to(ROOT).as_posix(): file.read_text() for room in ROOMS for file in (ROOT / room).rglob("*.py")
+    texts = {
+        room: {file.relative_to(ROOT).as_posix(): file.read_text() for file in (ROOT / room).rglob("*.py")}
+        for room in ROOMS
     }
-    parsed = {file: ast.parse(text) for file, text in sorted(trees.items())}
-    sizes = {room: sum(isinstance(node, ast.stmt) for file in parsed if file.startswith(f"{room}/")
-                       for node in ast.walk(parsed[file])) for room in ROOMS}  # fmt: skip
+    trees = {room: {file: ast.parse(text) for file, text in sorted(files.items())} for room, files in texts.items()}
+    sizes = {room: sum(map(_statements, parsed.values())) for room, parsed in trees.items()}
     drawn: list[dict[str, Any]] = []
-    for room in ROOMS:
-        open_ = [(file, change) for file in parsed if file.startswith(f"{room}/") for change in changes(parsed[file])]
-        rng.shuffle(open_)
-        wanted = round(count * sizes[room] / sum(sizes.values()))
-        for file, change in open_:
-            if wanted and (texts := replaced(trees[file], change)):
+    for room, parsed in trees.items():
+        found = [(file, change) for file, tree in parsed.items() for change in changes(tree)]
+        rng.shuffle(found)
+        wanted = len(drawn) + round(count * sizes[room] / sum(sizes.values()))
+        for file, change in found:
+            if len(drawn) == wanted:
+                break
+            if lines := replaced(texts[room][file], change):
                 name = f"{file}:{change.node.lineno} {change.function}: {change.kind}: {change.new[:60]}"
                 tests = tests_of(file, change, reached)
                 drawn.append(
-                    {"name": name, "room": room, "file": file, "old": texts[0], "new": texts[1], "tests": tests}
+                    {"name": name, "room": room, "file": file, "old": lines[0], "new": lines[1], "tests": tests}
                 )
-                wanted -= 1
     return drawn
+
+
+def _statements(tree: ast.Module) -> int:
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
