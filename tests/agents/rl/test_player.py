@@ -23,9 +23,9 @@ from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from tests import playing
 from tests.playing import seated
+from training.board.playing import play_games
 from training.board.rewards import Reward
 from training.board.runner import Play
-from training.board.sampling import play_games
 from training.board.seats import LEARNER, Lineup
 from welfare_env import Rules
 
