@@ -25,13 +25,14 @@ from coverage import CoverageData
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("agents", "evaluation", "modal_env", "training", "welfare_env")
 MOST_TESTS = 40  # of those that reach a line: the ones that reach fewest lines
-COMPILED = {  # coverage does not see compiled functions
+FOLDERS = {  # coverage sees neither compiled functions nor what only slow tests or other processes run
     "welfare_env/engine": ["tests/engine", "tests/welfare_env/test_vector.py"],
     "welfare_env": ["tests/welfare_env"],
     "agents/toy_boards": ["tests/agents/test_toy_boards.py", "tests/evaluation/test_exact.py"],
     "agents/rl": ["tests/agents/rl"],
-    "agents/scripted": ["tests/agents"],
+    "agents": ["tests/agents"],
     "evaluation/exact": ["tests/evaluation/test_exact.py", "tests/evaluation/test_theorems.py"],
+    "evaluation": ["tests/evaluation"],
     "training": ["tests/training"],
     "modal_env": ["tests/modal_env"],
 }
@@ -55,7 +56,7 @@ class Change:
 def changes(tree: ast.Module) -> Iterator[Change]:
     """Every change that can be drawn in a file."""
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
-        is_compiled = any("njit" in ast.unparse(each) for each in function.decorator_list)
+        is_compiled = any("kernel" in ast.unparse(each) for each in function.decorator_list)
         for statement in function.body:
             for node in _seen(statement):
                 for new, kind in _wrong(node):
@@ -115,15 +116,17 @@ def _cut(line: str, start: int | None, end: int | None) -> str:
 
 
 def tests_of(file: str, change: Change, reached: CoverageData) -> list[str]:
-    """The tests to try: those that reach the line, first those that reach least else."""
+    """The tests to try: those that reach the line, first those that reach least else; or those of its folder."""
+    folder = FOLDERS[max((each for each in FOLDERS if file.startswith(each)), key=len)]
     if change.is_compiled:
-        return COMPILED[max((folder for folder in COMPILED if file.startswith(folder)), key=len)]
+        return folder
     lines = {
         line: {context.rpartition("|")[0] for context in contexts if "::" in context}
         for line, contexts in reached.contexts_by_lineno(str(ROOT / file)).items()
     }
     width = Counter(test for tests in lines.values() for test in tests)
-    return sorted(lines.get(change.node.lineno, ()), key=lambda test: (width[test], test))[:MOST_TESTS]
+    reaching = sorted(lines.get(change.node.lineno, ()), key=lambda test: (width[test], test))
+    return reaching[:MOST_TESTS] or folder
 
 
 def draw(count: int, seed: int, reached: CoverageData) -> list[dict[str, Any]]:
@@ -171,8 +174,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # a JSON string without escaped slashes is a TOML string
     entries = ("\n".join(f"{name} = {json.dumps(value)}" for name, value in each.items()) for each in found)
     given.out.write_text("".join(f"[[mutant]]\n{entry}\n\n" for entry in entries), encoding="utf-8")
-    unreached = sum(not each["tests"] for each in found)
-    print(f"{given.out}: {len(found)} mutants, {unreached} of them in lines that no test reaches")
+    unseen = sum("::" not in each["tests"][0] for each in found)
+    print(f"{given.out}: {len(found)} mutants, {unseen} of them in lines that coverage does not see")
 
 
 if __name__ == "__main__":
