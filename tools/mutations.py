@@ -76,8 +76,8 @@ class Mutant:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders of its tests."""
-        files = [test.partition("::")[0] for test in self.tests if test.startswith("tests/")]
-        return tuple(dict.fromkeys(str(Path(file).parent) for file in files))
+        files = [Path(test.partition("::")[0]) for test in self.tests if test.startswith("tests/")]
+        return tuple(dict.fromkeys(str(file.parent if file.suffix else file) for file in files))
 
 
 Tried = tuple[Mutant, dict[str, Any]]
@@ -188,8 +188,9 @@ class Copy:
 
 def fingerprint(mutant: Mutant, root: Path) -> str:
     """Digest of everything that the verdict depends on, except other files of the library."""
-    files = [mutant.file, *(test.partition("::")[0] for test in mutant.tests if test.startswith("tests/"))]
-    parts = [repr((mutant.old, mutant.new, mutant.tests)).encode(), *((root / file).read_bytes() for file in files)]
+    tests = [root / test.partition("::")[0] for test in mutant.tests if test.startswith("tests/")]
+    files = [root / mutant.file, *(file for test in tests for file in (sorted(test.rglob("*.py")) or [test]))]
+    parts = [repr((mutant.old, mutant.new, mutant.tests)).encode(), *(file.read_bytes() for file in files)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
