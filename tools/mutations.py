@@ -204,7 +204,7 @@ def tried(mutants: Sequence[Mutant], root: Path, folder: Path, limit: float) -> 
     verdicts = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     marks = [fingerprint(mutant, root) for mutant in mutants]  # before the copy, in case the tree is edited meanwhile
     if not all(mark in verdicts and verdicts[mark]["is_sound"] for mark in marks):
-        copy = Copy(root, folder / "tree", limit)
+        copy = Copy(root, (folder / "tree").resolve(), limit)
         for mutant, mark in zip(mutants, marks, strict=True):
             if mark not in verdicts:
                 verdicts[mark] = copy.attempt(mutant) | {"is_sound": False}
