@@ -62,7 +62,7 @@ def compiler_of(
 
     def compiled(function: Callable[..., Any]) -> Any:
         kernel = njit(cache=True, nogil=True, **options)(function)
-        if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if config.DISABLE_JIT:
             return kernel
         try:
             index = kernel._cache._cache_file

@@ -75,7 +75,7 @@ class Exchange(nn.Linear):
     def __init__(self, width: int) -> None:
         super().__init__(2 * width, width)
 
-    def forward(self, x: Tensor, neighbors: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, neighbors: Tensor) -> Tensor:
         own, near = self.weight.split(x.shape[-1], dim=1)
         return nn.functional.linear(x, own, self.bias) + torch.matmul(neighbors, nn.functional.linear(x, near))
 
@@ -376,7 +376,7 @@ class ByPowerNetwork(BoardNetwork):
     against dove.
     """
 
-    perspective: OwnView  # type: ignore[assignment]
+    perspective: OwnView
 
     def __init__(self, board: Board, size: Size = Size(), message_rounds: int = 0) -> None:
         super().__init__(board, size)

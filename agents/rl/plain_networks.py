@@ -88,7 +88,7 @@ def as_mlp(modules: list[nn.Module]) -> MLP | None:
         return None
     if not between <= kinds.keys() or any(module.bias is None for module in linear):
         return None
-    units = [int(linear[0].in_features), *(int(module.out_features) for module in linear)]  # type: ignore[arg-type]
+    units = [int(linear[0].in_features), *(int(module.out_features) for module in linear)]
     network = MLP(Layers(units, kinds[between.pop()] if between else "tanh"))
     for mine, given in zip([*network.layers][::2], linear, strict=True):
         mine.load_state_dict(given.state_dict())
