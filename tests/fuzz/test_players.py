@@ -9,30 +9,24 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 import httpx2
-import numpy as np
 from hypothesis import strategies as st
 
 import agents
 import modal_env
-import welfare_env
 from agents.lm import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
 from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish
 from agents.lm.models.secrets import checked_url, checked_variable, hide_secrets, redacted
-from agents.lm.reading.parsing import parse, reply_schema
-from agents.lm.stub.replies import instance
 from agents.specs import AGENTS, named_files
 from agents.specs import read as read_spec
 from agents.specs.options import LM_OPTIONS
 from modal_env import LIBRARY, POST
 from modal_env.errors import FormulaError, GameError, ModalError
 from tests.fuzz.hunting import changed, encoded, hunt, mangled, nested, odd, words
-from welfare_env import Game, Rules
 from welfare_env.errors import (
     UnknownAgentError,
 )
-from welfare_env.game.press import check_message
 
 # Specs: no module but ours and Python's own is imported, no model but the stub asked.
 
@@ -126,90 +120,6 @@ def test_contests(given: Any) -> None:
             assert before == (env.agent_selection, env.unwrapped.contest.history, list(env.unwrapped.contest.turns))
         env.last()
     env.render()
-
-
-# Replies, with thinking in them, mangled and cut off
-
-SECRET = "LEAKED"
-MARKS = [("<think>", "</think>"), ("<THINK >", "</Think>"), ("<reasoning>", "</reasoning>"), ("[THINK]", "[/THINK]"),
-         ("<|START_THINKING|>", "<|END_THINKING|>"), ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
-         ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>")]  # fmt: skip
-AROUND = ["", "Here is my reply:\n```json\n", "I see {it's odd}. ", "\n\n"]
-
-
-@functools.cache
-def moments() -> list[tuple[Game, welfare_env.View]]:
-    """Turns of every kind."""
-    centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR"]}
-    units = {"FRANCE": ["F MAO", "F LYO", "A SPA", "F ENG", "A BRE"], "ENGLAND": ["F NTH", "A LON"]}
-    dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
-    gifts: dict[str, Any] = {"welfare": {"FRANCE": 2}, "rules": Rules(transfers=True)}
-    turns = [
-        (Game(), "FRANCE", "messages"),
-        (Game(rules=Rules(press=None)), "RUSSIA", "orders"),
-        (Game.from_position("F1905M", units, centers), "FRANCE", "messages"),
-        (Game.from_position("W1905A", {"FRANCE": ["F MAO", "A SPA"]}, centers, **gifts), "FRANCE", "messages"),
-        (Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, centers, dislodged=dislodged), "FRANCE", "orders"),
-        (Game(rules=Rules(press="tokens")), "FRANCE", "messages"),
-        (Game(rules=Rules(mediator=True)), "MEDIATOR", "messages"),
-    ]
-    return [(game, game.view(player, asked, int(asked == "messages"))) for game, player, asked in turns]
-
-
-@st.composite
-def replies(draw: Any) -> tuple[int, str, str, str]:
-    """A turn, a reply its schema allows, a draft that may never be sent, and thinking with the draft in it."""
-    number = draw(st.integers(0, 6))
-    view, rng = moments()[number][1], draw(st.randoms(use_true_random=False))
-    schema = reply_schema(view)
-    numbers = np.random.default_rng(rng.getrandbits(32))
-    reply = json.dumps(instance(schema, numbers))
-    word = view.vocabulary[0] if view.vocabulary else SECRET
-    draft = json.dumps({"reasoning": "", "orders": [], "messages": dict.fromkeys((*view.recipients, "GLOBAL"), word)})
-    pieces = st.sampled_from(
-        ["it's odd", "{", "}", '"', "`", "\n", "//", "\\", '{"orders": [', "...", draft]
-    ) | mangled(draft)
-    thought = "".join(draw(st.lists(pieces, min_size=1, max_size=5))).replace("\u25c1", "")
-    return number, reply, draft, thought
-
-
-def check_usable(number: int, parsed: Any) -> None:
-    game, view = moments()[number]
-    if view.legal_orders or parsed.orders:
-        game.check_orders(view.power, parsed.orders)
-    for recipient, text in parsed.messages:
-        check_message(view.board, view.rules, view.power, recipient, text, 1)
-    json.dumps([parsed.reasoning, [loss.what for loss in parsed.issues]], ensure_ascii=False).encode()
-
-
-@hunt(st.tuples(replies(), st.sampled_from(MARKS), st.sampled_from(AROUND)))
-def test_thinking_before_a_reply(given: Any) -> None:
-    (number, reply, _, thought), (opening, closing), around = given
-    view = moments()[number][1]
-    assert parse(f"{opening}{thought}{closing}{reply}", view) == parse(reply, view)
-    check_usable(number, parse(f"{opening}{thought}{closing}{around}{reply}", view))
-
-
-@hunt(
-    st.tuples(
-        replies().flatmap(lambda r: st.tuples(st.just(r), mangled(r[1]))), st.sampled_from(MARKS), st.integers(0, 9)
-    )
-)
-def test_thoughts_are_not_sent(given: Any) -> None:
-    """Neither those of a mangled reply nor what stands before the end of thinking or in a reply that is cut off."""
-    ((number, reply, draft, thought), wrong), (opening, closing), cut = given
-    view = moments()[number][1]
-    cases = [
-        (wrong, False),
-        (f"{opening}{thought}{closing}{wrong}", False),
-        (f"{opening}{thought}{closing[: cut % 3]}", False),
-    ]
-    cases += [(f"{opening}{thought}{closing}{reply}"[: -1 - cut], True), (draft + thought, True)]
-    for text, is_cut in cases:
-        parsed = parse(text, view, is_cut)
-        check_usable(number, parsed)
-        assert not (is_cut and parsed.messages), text
-        assert view.vocabulary or not any(SECRET in said for _, said in parsed.messages), text
 
 
 # Servers

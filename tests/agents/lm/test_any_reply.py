@@ -1,7 +1,6 @@
 """Whatever a language model writes can be read, and nothing of its thinking is sent or ordered."""
 
 import json
-import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -12,11 +11,9 @@ from hypothesis import strategies as st
 
 import modal_env
 from agents.lm.player.programs import read_program
-from agents.lm.prompts import Contents
-from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
-from agents.lm.reading.objects import MAX_REPLY, find_objects
-from agents.lm.reading.parsing import Parsed, parse, reply_schema
+from agents.lm.reading.objects import MAX_REPLY
+from agents.lm.reading.parsing import Parsed, parse
 from agents.lm.reading.thinking import MAX_THOUGHT, without_thinking
 from welfare_env import Game, Rules, View
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, check_message
@@ -65,43 +62,39 @@ PIECES = (
 OTHERS = st.text(alphabet=st.characters(exclude_characters="<[\u25c1"), max_size=8)
 THOUGHTS = st.lists(st.sampled_from(PIECES) | OTHERS, max_size=8).map("".join)
 
+FORMS = ["{opening}{first}{closing}{good}", "\n{opening}{first}{closing}\n\n{good}\n"]
+FORMS_OF_TAGS = [
+    *FORMS,
+    "{first}{closing}{good}",  # a server may have put its beginning into the prompt
+    "{opening}{first}{closing}{opening}{second}{closing}{good}",
+    "{opening}{first}x{opening}{second}{closing}{draft}{closing}{good}",
+    "{opening}\n{opening}{first}{closing}{good}",
+    "{opening}{first}{closing}{closing}{good}",
+    "{opening}{closing}{good}",
+    "{opening}{first}<plan>{second}{closing}{good}",
+]
+BEHIND = st.sampled_from([(name, form) for name in PAIRS for form in (FORMS_OF_TAGS if name in TAGS else FORMS)])
 
-def said(parsed: Parsed) -> str:
-    return json.dumps([parsed.orders, parsed.messages])
+
+WHOLE = parse(GOOD, OPENING)
 
 
-def whole(view: View = OPENING) -> Parsed:
-    return parse(GOOD, view)
+def said(text: str) -> list[Any]:
+    parsed = parse(text, OPENING)
+    return [*parsed.orders, *parsed.messages]
 
 
 # What stands behind a thought.
 
 
-@given(name=st.sampled_from(list(PAIRS)), thought=THOUGHTS)
-def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(name: str, thought: str) -> None:
+@given(BEHIND, THOUGHTS, THOUGHTS)
+def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(
+    behind: tuple[str, str], first: str, second: str
+) -> None:
+    name, form = behind
     opening, closing = PAIRS[name]
-    for text in (opening + thought + closing + GOOD, f"\n{opening}{thought}{closing}\n\n{GOOD}\n"):
-        assert parse(text, OPENING) == whole()
-
-
-@given(name=st.sampled_from(TAGS), thought=THOUGHTS)
-def test_a_thought_may_lack_its_beginning(name: str, thought: str) -> None:
-    assert parse(thought + PAIRS[name][1] + GOOD, OPENING) == whole()
-
-
-@pytest.mark.slow
-@given(name=st.sampled_from(TAGS), first=THOUGHTS, second=THOUGHTS)
-def test_thoughts_may_be_doubled_nested_and_empty(name: str, first: str, second: str) -> None:
-    opening, closing = PAIRS[name]
-    for text in (
-        f"{opening}{first}{closing}{opening}{second}{closing}{GOOD}",
-        f"{opening}{first}x{opening}{second}{closing}{DRAFT}{closing}{GOOD}",
-        f"{opening}\n{opening}{first}{closing}{GOOD}",
-        f"{opening}{first}{closing}{closing}{GOOD}",
-        f"{opening}{closing}{GOOD}",
-        f"{opening}{first}<plan>{second}{closing}{GOOD}",
-    ):
-        assert parse(text, OPENING) == whole()
+    text = form.format(opening=opening, closing=closing, first=first, second=second, draft=DRAFT, good=GOOD)
+    assert parse(text, OPENING) == WHOLE
 
 
 @given(thought=THOUGHTS)
@@ -112,7 +105,7 @@ def test_thoughts_within_an_object_are_taken_out(thought: str) -> None:
     parsed = parse(json.dumps(reply), OPENING)
     assert (parsed.orders, parsed.messages) == (REPLY["orders"], [("GERMANY", "Hello")])
     between = GOOD.replace('"orders":', f'{spoken}"orders":').replace("A PAR ", f"A {spoken}PAR ")
-    assert (parse(between, OPENING).orders, parse(between, OPENING).messages) == (whole().orders, whole().messages)
+    assert (parse(between, OPENING).orders, parse(between, OPENING).messages) == (WHOLE.orders, WHOLE.messages)
 
 
 @given(thought=THOUGHTS)
@@ -139,34 +132,29 @@ def test_programs_are_thought_about_too(name: str) -> None:
 # What stands in a thought.
 
 
-def cuts(text: str) -> Iterator[str]:
-    yield from (text[:end] for end in range(len(text)))
-
-
-def test_nothing_is_sent_of_a_thought_that_is_cut_off() -> None:
+def test_nothing_is_sent_of_a_thought_wherever_it_is_cut_off() -> None:
     sent = {
         text: reply
         for opening, closing in PAIRS.values()
-        for text in cuts(f"{opening}Let me see. {DRAFT}\nNo. {DRAFT} {closing}")
-        if len(text) >= len(opening) and (reply := said(parse(text, OPENING))) != "[[], []]"
+        for whole in [f"{opening}Let me see. {DRAFT}\nNo. {DRAFT} {closing}No JSON."]
+        for text in (whole[:end] for end in range(len(opening), len(whole) + 1))
+        if (reply := said(text))
     }
     assert sent == {}
 
 
-@given(name=st.sampled_from(list(PAIRS)), thought=THOUGHTS)
-def test_whatever_stands_inside_thinking_reaches_neither_messages_nor_orders(name: str, thought: str) -> None:
+@given(st.sampled_from(TAGS), THOUGHTS)
+def test_a_reply_before_a_thought_is_a_draft_if_the_thought_has_no_end(name: str, thought: str) -> None:
     opening, closing = PAIRS[name]
-    for text in (opening + thought, f"{opening}{thought}{closing}", f"{opening}{thought}{closing}No JSON."):
-        assert said(parse(text, OPENING)) == "[[], []]"
+    assert parse(f"{GOOD}\n{opening}{thought}", OPENING).messages == []
+    assert parse(f"{GOOD}{opening}{DRAFT}{closing}", OPENING) == WHOLE
 
 
-@given(name=st.sampled_from(TAGS), thought=THOUGHTS)
-def test_a_reply_before_a_thought_without_an_end_is_a_draft(name: str, thought: str) -> None:
-    assert parse(f"{GOOD}\n{PAIRS[name][0]}{thought}", OPENING).messages == []
-
-
-def test_a_reply_before_a_whole_thought_counts() -> None:
-    assert parse(f"{GOOD}<think>{DRAFT}</think>", OPENING) == whole()
+@pytest.mark.parametrize("end", ["[/THI", "[unused1", "</"])
+def test_a_mark_that_ends_a_thought_may_be_cut_off(end: str) -> None:
+    assert parse(GOOD + end, OPENING).messages == []
+    for other in ("[/INST", "[unused2"):
+        assert said(GOOD + other) == said(GOOD)
 
 
 @given(thought=THOUGHTS)
@@ -175,17 +163,7 @@ def test_a_thought_without_marks_that_ran_into_the_limit_is_not_sent(thought: st
         assert parse(text, OPENING, is_cut=True).messages == []
 
 
-@pytest.mark.parametrize("end", ["[/THI", "[unused1", "</"])
-def test_a_mark_that_ends_a_thought_may_be_cut_off(end: str) -> None:
-    assert parse(GOOD + end, OPENING).messages == []
-
-
 # What is no thought.
-
-
-@pytest.mark.parametrize("end", ["[/INST", "[unused2"])
-def test_the_beginning_of_another_mark_cuts_nothing_off(end: str) -> None:
-    assert said(parse(GOOD + end, OPENING)) == said(whole())
 
 
 def test_marks_in_the_texts_of_a_proper_reply_are_quotations() -> None:
@@ -194,8 +172,8 @@ def test_marks_in_the_texts_of_a_proper_reply_are_quotations() -> None:
         parsed = parse(text, OPENING)
         assert (parsed.reasoning, parsed.orders, parsed.messages) == (
             reply["reasoning"],
-            whole().orders,
-            whole().messages,
+            WHOLE.orders,
+            WHOLE.messages,
         )
 
 
@@ -206,17 +184,20 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 
 def test_a_long_thought_takes_no_room_of_the_reply() -> None:
     thought = "Let me see. " * (2 * MAX_REPLY // 12)
-    assert parse(f"<think>{thought}</think>{GOOD}", OPENING) == whole()
+    assert parse(f"<think>{thought}</think>{GOOD}", OPENING) == WHOLE
 
 
 @pytest.mark.slow
 def test_any_number_of_marks_is_read_in_bounded_time() -> None:
     """Anything quadratic in what is read would take minutes here."""
     units = ("<think>", "</think>", "<think></think>{", '{"a":', '<think></think>{"a":[', "<|channel|>", "[", "<")
-    read = {unit: said(parse(unit * (2 * MAX_THOUGHT // len(unit)), OPENING)) for unit in units}
-    read["nested"] = said(parse('{"a":' * 15_000 + "<think></think>", OPENING))
-    assert read == dict.fromkeys(read, "[[], []]")
+    read = {unit: said(unit * (2 * MAX_THOUGHT // len(unit))) for unit in units}
+    read["nested"] = said('{"a":' * 15_000 + "<think></think>")
+    assert not any(read.values())
     assert not parse(f"<think>{' ' * MAX_THOUGHT}</think>{GOOD}", OPENING).messages  # behind what is read
+
+
+# Whatever comes.
 
 
 def moments() -> Iterator[tuple[Game, View]]:
@@ -232,15 +213,6 @@ def moments() -> Iterator[tuple[Game, View]]:
 
 
 MOMENTS = list(moments())
-VIEWS = [view for _, view in MOMENTS]
-OPENING, WINTER, _, WORDS = VIEWS
-
-
-def kinds(parsed: Parsed) -> list[str]:
-    return [issue.kind for issue in parsed.issues]
-
-
-# Whatever comes.
 
 SIGNS = st.sampled_from(
     (
@@ -293,15 +265,6 @@ def test_damaged_replies_are_parsed(damages: list[tuple[int, int, str]]) -> None
     check_usable(OPENING, MOMENTS[0][0], parse(text, OPENING))
 
 
-@given(ANY_TEXT)
-def test_the_reader_reads_what_json_reads(text: str) -> None:
-    """A proper object is found as it is, inside any text without braces."""
-    around = re.sub(r"[{}]", "", text)
-    found = find_objects(f"{around} {json.dumps(REPLY)}")
-    last = dict(found[0][-1].value)
-    assert [last["orders"], dict(last["messages"])] == [REPLY["orders"], REPLY["messages"]]
-
-
 HUGE = 10 * MAX_REPLY
 OPENINGS = ("", '{"orders":["', '{"orders":[', '{"messages":{"')
 UNITS = (
@@ -319,20 +282,10 @@ def test_a_reply_of_a_megabyte_is_read_in_bounded_time() -> None:
         parsed = parse(opening + unit * (HUGE // len(unit)), OPENING)
         sent = sum(len(text) for _, text in parsed.messages)
         if parsed.issues[0].kind != "too long" or len(parsed.issues) > MAX_ISSUES or sent > 8 * MAX_MESSAGE_LENGTH:
-            wrong.append((opening, unit, kinds(parsed)[:3], sent))
+            wrong.append((opening, unit, sent))
     assert wrong == []
 
 
 def test_deep_nesting_is_no_danger() -> None:
     for text in ("[" * 100_000, '{"orders":' * 900 + "1" + "}" * 900, '{"orders":' + "[" * 900 + "]" * 900 + "}"):
         assert parse(text, OPENING).orders == []
-
-
-# The schema.
-
-
-@pytest.mark.parametrize("ablation", [NOTHING, Ablation.NO_REASONING, Ablation.ORDERS_LAST, ALL])
-def test_a_schema_has_the_keys_of_the_prompt_in_their_sequence(ablation: Ablation) -> None:
-    expected = ["messages", "orders"] if ablation & Ablation.ORDERS_LAST else ["orders", "messages"]
-    reasoning = [] if ablation & Ablation.NO_REASONING else ["reasoning"]
-    assert list(reply_schema(WINTER, Contents(ablation=ablation))["properties"]) == reasoning + expected
