@@ -18,14 +18,13 @@ from agents.policy import CoalitionPolicy
 from agents.scripted.planner.campaign import PLANS, CampaignPolicy
 from agents.scripted.planner.drawing import PlanDrawer
 from agents.scripted.planner.planner import PlannerPolicy, least_gain
-from agents.scripted.planner.plans import Course, Move, Neutral, Plan, nearest
-from agents.scripted.planner.search import PlanSearch, kind_of
+from agents.scripted.planner.plans import Course, Move, Plan
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
 from welfare_env import Game, Rules
 
-TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
+TOY = {"map_name": "clique:3", "rules": Rules(years=1, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
 YEARS = range(1901, 1909)
 FOUND = [  # members, others, and a digest of the orders
@@ -80,14 +79,13 @@ class TestWorlds:
         others = {power: agents.make(spec) for power in game.powers[1:]}
         return World(others, {game.powers[0]: agents.make(spec)}, np.random.default_rng(0))
 
-    @pytest.mark.parametrize("spec", ["prosocial", "marshal"])
-    def test_copies_follow_the_game(self, spec: str) -> None:
+    def test_copies_follow_the_game(self) -> None:
         """Copies of players without chance order what the players do."""
         game = Game(rules=Rules(years=3, press=None))
-        players = {power: agents.make(spec) for power in game.powers}
+        players = {power: agents.make("marshal") for power in game.powers}
         for power, policy in players.items():
             policy.reset(power, seed=3)
-        world = self.world(spec, game)
+        world = self.world("marshal", game)
         while not game.is_done:
             world.follow(game.view("AUSTRIA"))
             copies = {power: policy for power, policy in world._others.items() if game.legal_orders(power)}
@@ -95,19 +93,6 @@ class TestWorlds:
             told = {power: policy.act(None, {"view": game.view(power)}) for power, policy in twins.items()}
             found = played(players, game)
             assert told == {power: found[power] for power in told}
-
-    def test_copies_see_each_phase_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        seen: list[tuple[str, str]] = []
-        orders = agents.HoldPolicy.orders
-        monkeypatch.setattr(
-            agents.HoldPolicy, "orders", lambda self, view: seen.append((view.power, view.phase)) or orders(self, view)
-        )
-        game = Game("clique:3", rules=Rules(years=2, press=None))
-        world = self.world("hold", game)
-        while not game.is_done:
-            world.follow(game.view("PLAYERA"))
-            game.advance()
-        assert len(seen) == len(set(seen)) > 6
 
     def test_peace_is_worth_what_it_is(self) -> None:
         game = Game(rules=Rules(years=3, press=None))
@@ -130,16 +115,6 @@ class TestPlans:
         game = Game(rules=Rules(years=5, press=None))
         return PlanDrawer(game.board, 5, members, np.random.default_rng(1)), game.view(members[0])
 
-    def test_plans_have_a_course_for_each_year_and_no_units_in_the_end(self) -> None:
-        drawer, view = self.drawer(("ITALY", "RUSSIA"))
-        plan = drawer.draw(view)
-        for _ in range(300):
-            plan = drawer.change(plan, view) if drawer.rng.random() < 0.9 else drawer.draw(view)
-            for member in ("ITALY", "RUSSIA"):
-                courses = plan.courses[member]
-                assert len(courses) == 5
-                assert courses[-1].move is Move.NICE or courses[-1].units == 0
-
     @pytest.mark.parametrize("members", [("ITALY",), ("ITALY", "RUSSIA")])
     def test_every_move_is_drawn(self, members: Sequence[str]) -> None:
         """One member that takes, and another that receives, were never drawn: marshals lost 0.7 points a year to it."""
@@ -149,35 +124,6 @@ class TestPlans:
         alone = {Move.SWAP, Move.RECEIVE}
         assert drawn == set(Move) - (alone if len(members) == 1 else set())
 
-    def test_the_nearest_powers(self) -> None:
-        board = Game().board
-        assert nearest(board, "ENGLAND", ["ENGLAND", "FRANCE"])[0] == "GERMANY"
-        assert nearest(board, "ITALY", ["ITALY"])[0] == "AUSTRIA"
-
-
-class TestSearch:
-    PEACE, RAID = Course(), Course(Move.TAKE, ("PLAYERB",))
-
-    def test_a_raid_that_is_over_makes_no_kind(self) -> None:
-        plan = Plan({"PLAYERA": (self.RAID, self.PEACE, self.PEACE)})
-        assert kind_of(plan, 0) == (0, (("take", ("PLAYERB",)),))
-        assert kind_of(plan, 1) == (3, ())
-
-    def test_plans_are_confirmed_in_the_same_new_games(self) -> None:
-        game, rng = Game("clique:3", rules=Rules(years=2, press=None)), np.random.default_rng(0)
-        seeds: list[int] = []
-        plans = [Plan({"PLAYERA": (self.PEACE, course)}) for course in (self.PEACE, self.RAID)]
-        search = PlanSearch(PlanDrawer(game.board, 2, ("PLAYERA",), rng), rng)
-
-        def simulate(plan: Plan, seed: int) -> float:
-            seeds.append(seed)
-            return float(plan is plans[1])
-
-        search._confirm(plans, 6, simulate)
-        assert seeds[::2] == seeds[1::2]
-        assert len(set(seeds)) == 3
-        assert search.plans == plans[::-1]
-
 
 class TestTactics:
     def game(self, units: dict[str, list[str]], centers: dict[str, list[str]], phase: str = "S1902M") -> Game:
@@ -186,19 +132,6 @@ class TestTactics:
     def orders(self, game: Game, course: Course, power: str = "GERMANY") -> list[str]:
         player = PlanPlayer(Plan({power: (course,) * 5}), {}, 0)
         return sorted(player.orders(game)[power])
-
-    def test_empty_homes_are_entered(self) -> None:
-        game = self.game({"GERMANY": ["A BUR", "A GAS"]}, {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["MUN", "BER"]})
-        take = Course(Move.TAKE, ("FRANCE",), True, Neutral.NONE)
-        found = self.orders(game, take)
-        assert {order[8:11] for order in found} <= {"PAR", "MAR", "BRE"}
-        assert len(found) == 2
-
-    def test_a_guarded_center_is_attacked_with_support(self) -> None:
-        game = self.game(
-            {"GERMANY": ["A BUR", "A GAS"], "FRANCE": ["A PAR"]}, {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER"]}
-        )
-        assert self.orders(game, Course(Move.TAKE, ("FRANCE",))) == ["A BUR - PAR", "A GAS S A BUR - PAR"]
 
     def test_an_empty_center_is_nearer_than_a_guarded_one(self) -> None:
         units = {"GERMANY": ["A BUR"], "FRANCE": ["A MAR"]}
@@ -260,9 +193,6 @@ def gain(spec: str, deviator: str, who: tuple[str, ...], games: int = 1, **optio
 
 
 class TestPlanner:
-    def test_it_robs_the_prosocial(self) -> None:
-        assert gain("prosocial", "plan:budget=5", ("PLAYERB",), **TOY) > 0.25
-
     def orders(self, planner: PlannerPolicy, members: Sequence[str], others: str) -> list[dict[str, list[str]]]:
         """What a planner orders in a game on clique:4."""
         game = Game("clique:4", Rules(years=2, press=None))
@@ -278,17 +208,19 @@ class TestPlanner:
         ]
 
     def test_a_value_of_ones_own(self) -> None:
-        """Of the members' gains over peace. The same seed finds the same orders; another value finds others."""
+        """Of the members' gains over peace, which is tried first. Another value finds other orders."""
         gains: list[dict[str, float]] = []
-        self.orders(
-            PlannerPolicy(budget=1, value=lambda each: gains.append(dict(each)) or 0.0), ("PLAYERB",), "prosocial"
-        )
-        assert gains[0] == {"PLAYERB": 0}  # peace is tried first
-        first, again, other = (
-            self.orders(PlannerPolicy(budget=3, value=value), ("PLAYERB",), "prosocial")
-            for value in (least_gain, least_gain, lambda gains: -sum(gains.values()))
-        )
-        assert first == again != other
+
+        def least(each: Mapping[str, float]) -> float:
+            gains.append(dict(each))
+            return -sum(each.values())
+
+        found = [
+            self.orders(PlannerPolicy(budget=2, value=value), ("PLAYERB",), "prosocial")
+            for value in (least_gain, least)
+        ]
+        assert gains[0] == {"PLAYERB": 0}
+        assert found[0] != found[1]
 
     @pytest.mark.parametrize(("members", "others", "found"), FOUND)
     def test_the_same_budget_finds_the_same_plan_in_every_version(
