@@ -84,27 +84,13 @@ NESTED = [
     ([["A PAR - BUR"], ["A MAR H"]], BOTH),
     ("A PAR - BUR, A MAR H (or, if you like, not)", BOTH),
 ]
+GIFTS = [{"GIVE": ["ENGLAND", "England"]}, {"GIVE": {"to": "ENGLAND", "points": 2, "reason": "for peace with ITALY"}}]
 
 
 def test_orders_as_objects_are_read_however_they_are_nested() -> None:
-    read = [(given, meant, parse(json.dumps({"orders": given}), OPENING)) for given, meant in NESTED]
+    cases = [(OPENING, *case) for case in NESTED] + [(winter(), gift, ["GIVE ENGLAND"] * 2) for gift in GIFTS]
+    read = [(given, meant, parse(json.dumps({"orders": given}), view)) for view, given, meant in cases]
     assert [each for each in read if (each[2].orders, lost(each[2])) != (each[1], [])] == []
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"GIVE": ["ENGLAND", "England"]}, {"GIVE": {"to": "ENGLAND", "points": 2, "reason": "for peace with ITALY"}}],
-)
-def test_gifts_are_read_however_they_are_nested(given: Any) -> None:
-    parsed = parse(json.dumps({"orders": given}), winter())
-    assert (parsed.orders, lost(parsed)) == (["GIVE ENGLAND", "GIVE ENGLAND"], [])
-
-
-@pytest.mark.parametrize("points", ["3", "9" * 150])
-def test_no_more_points_are_given_than_there_are(points: str) -> None:
-    for text in (f"GIVE {points} ENGLAND", f"GIVE ENGLAND {points}"):
-        parsed = parse(json.dumps({"orders": [text, "GIVE 1 ENGLAND"]}), winter())
-        assert (parsed.orders, kinds(parsed)) == (["GIVE ENGLAND", "GIVE ENGLAND"], ["too many", "too many"])
 
 
 # What is lost.
@@ -136,47 +122,58 @@ def test_orders_that_are_lost() -> None:
     assert wrong == []
 
 
-def test_one_loss_leaves_the_other_orders() -> None:
-    texts = ["A MUN H", "A PAR - BUR", "nonsense", "A MAR - SPA", "F BRE - SPA/SC"]
-    parsed = parse(
-        json.dumps({"reasoning": "", "orders": texts, "messages": {"ITALY": "hi", "PRUSSIA": "hi"}}), OPENING
-    )
-    assert parsed.orders == ["A PAR - BUR", "A MAR - SPA"]
-    assert parsed.messages == [("ITALY", "hi")]
-    assert kinds(parsed) == ["order of others", "order syntax", "order not legal", "recipient"]
+FEW = {"centers": {"FRANCE": ["PAR", "MAR", "BRE"]}}
+STANDARD = {"rules": Rules(variant="standard"), "centers": {"FRANCE": ["PAR"]}, "welfare": {}}
+TWO, TOO_MANY = ["GIVE ENGLAND", "GIVE ENGLAND"], ["too many", "too many"]
+PARTLY_LOST: dict[str, tuple[Any, list[str], list[str], list[str]]] = {
+    "others remain": (
+        lambda: OPENING,
+        ["A MUN H", "A PAR - BUR", "nonsense", "A MAR - SPA", "F BRE - SPA/SC"],
+        ["A PAR - BUR", "A MAR - SPA"],
+        ["order of others", "order syntax", "order not legal"],
+    ),
+    "of two for a unit the first legal one counts": (
+        lambda: OPENING,
+        ["A PAR - MOS", "A PAR - BUR", "A PAR H"],
+        ["A PAR - BUR"],
+        ["order not legal", "second order"],
+    ),
+    "the first legal one is a build": (
+        winter,
+        ["A BUR D", "A PAR B", "A SPA D", "F BRE B"],
+        ["A PAR B", "F BRE B"],
+        ["order not legal", "builds and disbands"],
+    ),
+    "the first legal one is a disband": (
+        winter,
+        ["A SPA D", "A PAR B", "F MAO D"],
+        ["A SPA D", "F MAO D"],
+        ["builds and disbands"],
+    ),
+    "builds": (lambda: winter(**FEW), ["A PAR B", "A MAR B", "GIVE 3 ENGLAND", "WAIVE"], ["A PAR B", *TWO], TOO_MANY),
+    "disbands": (lambda: winter(**STANDARD), ["A SPA D", "F MAO D"], ["A SPA D"], ["too many"]),
+    "gifts": (winter, ["GIVE 3 ENGLAND", "GIVE 1 ENGLAND"], TWO, TOO_MANY),
+    "very large gifts": (winter, [f"GIVE ENGLAND {'9' * 150}", "GIVE 1 ENGLAND"], TWO, TOO_MANY),
+    "of the mediator": (
+        lambda: Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1),
+        ["A PAR H", "GIVE FRANCE"],
+        [],
+        ["order not legal", "order not legal"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("view", "texts", "orders", "lost"), PARTLY_LOST.values(), ids=PARTLY_LOST)
+def test_of_several_orders_those_that_may_be_given_together_stay(
+    view: Any, texts: list[str], orders: list[str], lost: list[str]
+) -> None:
+    parsed = parse(json.dumps({"orders": texts, "messages": {"ENGLAND": "hi", "PRUSSIA": "hi"}}), view())
+    assert (parsed.orders, parsed.messages, kinds(parsed)) == (orders, [("ENGLAND", "hi")], [*lost, "recipient"])
+
+
+def test_orders_under_another_power_are_none() -> None:
     parsed = parse('{"orders": {"FRANCE": ["A PAR H"], "GERMANY": {"A MUN": {"action": "hold"}}}}', OPENING)
     assert (parsed.orders, kinds(parsed)) == (["A PAR H"], ["order of others"])
-
-
-def test_of_two_orders_for_a_unit_the_first_legal_one_counts() -> None:
-    parsed = parse('{"orders": ["A PAR - MOS", "A PAR - BUR", "A PAR H"]}', OPENING)
-    assert parsed.orders == ["A PAR - BUR"]
-    assert kinds(parsed) == ["order not legal", "second order"]
-
-
-def test_of_builds_and_disbands_the_kind_of_the_first_legal_one_counts() -> None:
-    builds = parse('{"orders": ["A BUR D", "A PAR B", "A SPA D", "F BRE B"]}', winter())
-    disbands = parse('{"orders": ["A SPA D", "A PAR B", "F MAO D"]}', winter())
-    assert (builds.orders, kinds(builds)) == (["A PAR B", "F BRE B"], ["order not legal", "builds and disbands"])
-    assert (disbands.orders, kinds(disbands)) == (["A SPA D", "F MAO D"], ["builds and disbands"])
-
-
-def test_no_more_than_the_winter_allows() -> None:
-    view = winter(centers={"FRANCE": ["PAR", "MAR", "BRE"]})
-    parsed = parse('{"orders": ["A PAR B", "A MAR B", "GIVE 3 ENGLAND", "WAIVE"]}', view)
-    assert parsed.orders == ["A PAR B", "GIVE ENGLAND", "GIVE ENGLAND"]
-    assert kinds(parsed) == ["too many", "too many"]
-    standard = winter(rules=Rules(variant="standard"), centers={"FRANCE": ["PAR"]}, welfare={})
-    parsed = parse('{"orders": ["A SPA D", "F MAO D"]}', standard)
-    assert (parsed.orders, kinds(parsed)) == (["A SPA D"], ["too many"])
-
-
-def test_the_mediator_orders_nothing() -> None:
-    view = Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1)
-    parsed = parse('{"orders": ["A PAR H", "GIVE FRANCE"], "messages": {"FRANCE": "Peace."}}', view)
-    assert parsed.orders == []
-    assert kinds(parsed) == ["order not legal", "order not legal"]
-    assert parsed.messages == [("FRANCE", "Peace.")]
 
 
 # Messages.
@@ -249,11 +246,8 @@ WHOLE = parse(json.dumps(REPLY), OPENING)
 
 
 def test_a_proper_reply() -> None:
-    assert WHOLE.reasoning == REPLY["reasoning"]
-    assert WHOLE.orders == REPLY["orders"]
-    assert WHOLE.messages == list(REPLY["messages"].items())
-    assert WHOLE.issues == []
-    assert WHOLE.is_valid
+    assert (WHOLE.reasoning, WHOLE.orders, dict(WHOLE.messages)) == tuple(REPLY.values())
+    assert (WHOLE.issues, WHOLE.is_valid) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -340,18 +334,15 @@ EXAMPLE = (
 
 def test_the_example_of_the_prompt_is_no_reply() -> None:
     assert EXAMPLE in build(OPENING).text
-    for copy in (EXAMPLE, EXAMPLE.replace("...", "\u2026"), json.dumps(reply_schema(OPENING))):
+    neutral = re.findall(r"^# The form of your reply in S1901M\n(.+)$", build(OPENING).text, re.MULTILINE)[0]
+    empty = [EXAMPLE, EXAMPLE.replace("...", "\u2026"), json.dumps(reply_schema(OPENING))]
+    for copy in (*empty, neutral):
         for text in (f"{json.dumps(REPLY)}\nThe form was: {copy}", f"{copy} {json.dumps(REPLY)}"):
             parsed = parse(text, OPENING)
-            assert (parsed.orders, parsed.messages) == (WHOLE.orders, WHOLE.messages)
-            assert parsed.is_valid
+            assert (parsed.orders, parsed.messages, parsed.is_valid) == (WHOLE.orders, WHOLE.messages, True)
+    for copy in empty:
         alone = parse(copy, OPENING)
         assert (alone.orders, alone.messages, kinds(alone)) == ([], [], ["no object"])
-    neutral = re.findall(r"^# The form of your reply in S1901M\n(.+)$", build(OPENING).text, re.MULTILINE)[0]
-    for text in (f"{json.dumps(REPLY)}\nThe form was: {neutral}", f"{neutral} {json.dumps(REPLY)}"):
-        parsed = parse(text, OPENING)
-        assert (parsed.orders, parsed.messages) == (WHOLE.orders, WHOLE.messages)
-        assert parsed.is_valid
     assert parse(neutral, OPENING).orders == [f"{unit} H" for unit in OPENING.legal_orders]  # alone it is a reply
     dots = parse('{"reasoning": "...", "orders": ["A PAR H"], "messages": {"ITALY": "..."}}', OPENING)
     assert (dots.orders, dots.messages, kinds(dots)) == (["A PAR H"], [], ["no message"])
