@@ -19,6 +19,7 @@ from agents.scripted.planner.campaign import PLANS, CampaignPolicy
 from agents.scripted.planner.drawing import PlanDrawer
 from agents.scripted.planner.planner import PlannerPolicy, least_gain
 from agents.scripted.planner.plans import Course, Move, Plan
+from agents.scripted.planner.search import kind_of
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
@@ -27,10 +28,10 @@ from welfare_env import Game, Rules
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
 YEARS = range(1901, 1909)
-FOUND = [  # members, others, and a digest of the orders
-    pytest.param(("PLAYERB",), "prosocial", "f2d9cf51095e", marks=pytest.mark.slow),
-    pytest.param(("PLAYERA", "PLAYERC"), "dumbbot", "15de4b28e151", marks=pytest.mark.slow),
-    (("PLAYERA", "PLAYERB"), "marshal", "e89233979dc9"),
+FOUND = [  # board, years, members, others, and a digest of the orders
+    ("clique:3", 4, ("PLAYERB",), "dumbbot", "98a8a0d02f32"),
+    pytest.param("clique:4", 2, ("PLAYERA", "PLAYERC"), "dumbbot", "57d4ccc53921", marks=pytest.mark.slow),
+    pytest.param("clique:4", 2, ("PLAYERA", "PLAYERB"), "marshal", "e89233979dc9", marks=pytest.mark.slow),
 ]
 COPIED = ["random", "dumbbot", "exploiter:nice=dove,attack=dumbbot", "marshal", "pact", "posse", "noisy:of=dumbbot"]
 
@@ -94,6 +95,19 @@ class TestWorlds:
             found = played(players, game)
             assert told == {power: found[power] for power in told}
 
+    def test_copies_see_each_phase_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        seen: list[tuple[str, str]] = []
+        orders = agents.HoldPolicy.orders
+        monkeypatch.setattr(
+            agents.HoldPolicy, "orders", lambda self, view: seen.append((view.power, view.phase)) or orders(self, view)
+        )
+        game = Game("clique:3", rules=Rules(years=2, press=None))
+        world = self.world("hold", game)
+        while not game.is_done:
+            world.follow(game.view("PLAYERA"))
+            game.advance()
+        assert len(seen) == len(set(seen)) > 6
+
     def test_peace_is_worth_what_it_is(self) -> None:
         game = Game(rules=Rules(years=3, press=None))
         plan = Plan({"AUSTRIA": (Course(),) * 3})
@@ -114,6 +128,11 @@ class TestPlans:
     def drawer(self, members: Sequence[str]) -> tuple[PlanDrawer, Any]:
         game = Game(rules=Rules(years=5, press=None))
         return PlanDrawer(game.board, 5, members, np.random.default_rng(1)), game.view(members[0])
+
+    def test_a_raid_that_is_over_makes_no_kind(self) -> None:
+        plan = Plan({"PLAYERA": (Course(Move.TAKE, ("PLAYERB",)), Course(), Course())})
+        assert kind_of(plan, 0) == (0, (("take", ("PLAYERB",)),))
+        assert kind_of(plan, 1) == (3, ())
 
     @pytest.mark.parametrize("members", [("ITALY",), ("ITALY", "RUSSIA")])
     def test_every_move_is_drawn(self, members: Sequence[str]) -> None:
@@ -193,9 +212,11 @@ def gain(spec: str, deviator: str, who: tuple[str, ...], games: int = 1, **optio
 
 
 class TestPlanner:
-    def orders(self, planner: PlannerPolicy, members: Sequence[str], others: str) -> list[dict[str, list[str]]]:
-        """What a planner orders in a game on clique:4."""
-        game = Game("clique:4", Rules(years=2, press=None))
+    def orders(
+        self, planner: PlannerPolicy, members: Sequence[str], others: str, board: str = "clique:3", years: int = 2
+    ) -> list[dict[str, list[str]]]:
+        """What a planner orders in a game on a toy board."""
+        game = Game(board, Rules(years=years, press=None))
         assert isinstance(planner, PlanningPolicy | CoalitionPolicy)
         planner.meet(lambda power: agents.make(others))
         planner.reset_coalition(members, seed=0)
@@ -222,11 +243,11 @@ class TestPlanner:
         assert gains[0] == {"PLAYERB": 0}
         assert found[0] != found[1]
 
-    @pytest.mark.parametrize(("members", "others", "found"), FOUND)
+    @pytest.mark.parametrize(("board", "years", "members", "others", "found"), FOUND)
     def test_the_same_budget_finds_the_same_plan_in_every_version(
-        self, members: tuple[str, ...], others: str, found: str
+        self, board: str, years: int, members: tuple[str, ...], others: str, found: str
     ) -> None:
-        orders = self.orders(PlannerPolicy(budget=8), members, others)
+        orders = self.orders(PlannerPolicy(budget=4), members, others, board, years)
         assert hashlib.sha256(json.dumps(orders).encode()).hexdigest()[:12] == found
 
     @pytest.mark.slow
