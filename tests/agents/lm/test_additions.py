@@ -16,7 +16,7 @@ from agents.lm.prompts.describe import threats_section
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
-from welfare_env import Game, Rules, UnknownAgentError
+from welfare_env import Game, Rules
 
 WAR = {
     "units": {"FRANCE": ["A BUR", "F ENG", "A PIC"], "GERMANY": ["A MUN", "F NTH"], "ENGLAND": ["A LON"]},
@@ -30,14 +30,6 @@ def war(phase: str = "S1905M", **rules: object) -> Game:
 
 
 class TestParts:
-    def test_in_a_spec(self) -> None:
-        policy = agents.make("lm:scripted/stub,add=threats+journal")
-        assert policy.style.addition == Addition.JOURNAL | Addition.THREATS
-        assert policy.to_dict()["style"]["addition"] == "journal+threats"
-        assert agents.specs.read("lm:scripted/stub,add=threats+journal").text == "lm:scripted/stub,add=journal+threats"
-        with pytest.raises(UnknownAgentError, match="threats"):
-            agents.make("lm:scripted/stub,add=journal,threats")
-
     @pytest.mark.parametrize("addition", [*Addition, EVERYTHING])
     def test_each_only_adds(self, addition: Addition) -> None:
         drafts = (Draft(1, "Thought.", ("A BUR H",)),) if Addition.DRAFTS in addition else ()

@@ -187,12 +187,6 @@ class TestPrices:
             load_prices(file)
 
 
-def test_sums_of_usage() -> None:
-    assert Usage(1, 2, 3, 0.5) + Usage(10, 20, 30, 0.25) == Usage(11, 22, 33, 0.75)
-    assert (Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, None)).dollars is None
-    assert NO_USAGE + Usage(1, 2, 3, None) == Usage(1, 2, 3, None)
-
-
 POWERS = load_board("standard").powers
 RULES = Rules(years=1, message_rounds=1)
 QUESTION = Request((), (Block("Well?"),), max_tokens=10)

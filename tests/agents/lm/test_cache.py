@@ -25,7 +25,7 @@ import pytest
 from typer.testing import CliRunner
 
 import evaluation
-from agents.lm import Block, Model, OpenAIModel, Reply, Request, ScriptedModel, Usage
+from agents.lm import Block, OpenAIModel, Reply, Request, ScriptedModel, Usage
 from agents.lm.errors import (
     ENDING_KINDS,
     FAULT_KINDS,
@@ -222,14 +222,6 @@ class TestCachedModel:
 
 class TestProcesses:
     @pytest.mark.slow
-    def test_many_write_at_once(self, path: Path) -> None:
-        children = [child("print(*(ask(number).text for number in range(40)), sep='|')", path) for _ in range(2)]
-        said = [process.communicate()[0].strip().split("|") for process in children]
-        assert said == [[f"reply to question {number}" for number in range(40)]] * 2
-        with ResponseCache(path) as cache:
-            assert cache.count() == 40
-
-    @pytest.mark.slow
     def test_kill_at_any_moment(self, path: Path) -> None:
         """What a process has told of is there after it was killed in the middle of its writing."""
         for patience in (1, 40):
@@ -263,20 +255,21 @@ class TestFiles:
         assert b"private prompt" not in cache.path.read_bytes()
         assert cache.path.stat().st_mode & 0o777 == 0o600
 
-    @pytest.mark.parametrize("text", [b"no database at all, but of some length" * 99, b"x"])
-    def test_no_database(self, text: bytes, path: Path) -> None:
-        path.parent.mkdir()
-        path.write_bytes(text)
-        with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
-            ResponseCache(path).get("key")
-        assert path.read_bytes() == text
-
-    @pytest.mark.parametrize("is_cut", [False, True])
-    def test_the_end_overwritten_or_cut_off(self, is_cut: bool, filled: Path) -> None:
-        content = filled.read_bytes()
-        filled.write_bytes(content[:8192] if is_cut else content[:4096] + b"\xff" * (len(content) - 4096))
+    @pytest.mark.parametrize(
+        "damaged",
+        [
+            lambda whole: b"no database at all, but of some length" * 99,
+            lambda whole: b"x",
+            lambda whole: whole[:8192],
+            lambda whole: whole[:4096] + b"\xff" * (len(whole) - 4096),
+        ],
+    )
+    def test_a_damaged_file_is_told_and_stays(self, damaged: Callable[[bytes], bytes], filled: Path) -> None:
+        text = damaged(filled.read_bytes())
+        filled.write_bytes(text)
         with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
             ResponseCache(filled).get(f"{7:064}")
+        assert filled.read_bytes() == text
 
     @pytest.mark.parametrize(
         "text", ["", "{}", '{"failed": "no kind", "text": "", "faults": [], "usage": null}', "[" * 100_000]
@@ -286,18 +279,6 @@ class TestFiles:
             change(filled, "UPDATE replies SET reply = ?", wrong)
             with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
                 ResponseCache(filled).get(f"{7:064}")
-
-
-class TestScript:
-    def test_one_by_one(self) -> None:
-        model = ScriptedModel(["one", Reply("two", finish="length"), ModelError("timeout", "late"), LMError("stop")])
-        assert isinstance(model, Model)
-        assert model.complete(REQUEST) == Reply("one", model="scripted/script")
-        assert asyncio.run(model.acomplete(REQUEST)).finish == "length"
-        for error, text in ((ModelError, "late"), (LMError, "stop"), (LMError, "is at its end")):
-            with pytest.raises(error, match=text):
-                model.complete(REQUEST)
-        assert model.requests == [REQUEST] * 5
 
 
 RULES = Rules(years=1, message_rounds=2)

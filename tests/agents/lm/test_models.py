@@ -22,7 +22,7 @@ from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigErr
 from agents.lm.models import limits
 from agents.lm.models.budget import Budget
 from agents.lm.models.openai import GRAMMARS
-from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Price, usual_tokens
+from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Price
 from agents.lm.models.remote import FIRST_QUESTIONS, REMOTE, STREAMED, RemoteModel
 from agents.lm.reading.schemas import gbnf
 from agents.lm.stub.server import Response, refusal
@@ -75,13 +75,6 @@ def test_openais_own_server_gets_more(connect: Connect, stub: InProcess, monkeyp
     connect("openai", base_url=None).complete(request)
     sent = {"model": "any", "max_completion_tokens": 9, "prompt_cache_key": "france"}
     assert stub.requests[0].body == sent | {"messages": [{"role": "user", "content": "?"}]}
-
-
-def test_options_in_the_body() -> None:
-    model = OpenAIModel("x", base_url="http://x/v1", extra='({"top_k": 20})')
-    fields = model.fields(ASKED)
-    assert fields["extra_body"] == {"top_k": 20}
-    assert model.settings == {"base_url": "http://x/v1", "extra": {"top_k": 20}}
 
 
 @pytest.mark.parametrize("kind", GRAMMARS)
@@ -441,40 +434,32 @@ def test_a_refused_schema_is_left_out_for_its_shape_only(
 # Options, names, and the room for replies
 
 
-@pytest.mark.parametrize(
-    ("error", "changes"),
-    [
-        *((PromptError, changes) for changes in ({"user": (Block(" \n"),)}, {"system": (Block("\ud800"),)})),
-        *((ConfigError, changes) for changes in ({"max_tokens": 0}, {"temperature": 2.1}, {"top_p": 0})),
-    ],
-)
-def test_requests_that_cannot_be(error: type[Exception], changes: dict[str, Any]) -> None:
-    with pytest.raises(error):
-        replace(ASKED, **changes)
+WRONG: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
+    "blank": (PromptError, lambda: replace(ASKED, user=(Block(" \n"),))),
+    "surrogate": (PromptError, lambda: replace(ASKED, system=(Block("\ud800"),))),
+    "max_tokens": (ConfigError, lambda: replace(ASKED, max_tokens=0)),
+    "temperature": (ConfigError, lambda: replace(ASKED, temperature=2.1)),
+    "top_p": (ConfigError, lambda: replace(ASKED, top_p=0)),
+    "timeout": (ConfigError, lambda: OpenAIModel("any", timeout=float("nan"))),
+    "retries": (ConfigError, lambda: OpenAIModel("any", retries=-1)),
+    "max_concurrent": (ConfigError, lambda: OpenAIModel("any", max_concurrent=0)),
+    "extra": (ConfigError, lambda: OpenAIModel("any", extra="5")),
+    "extra, open": (ConfigError, lambda: OpenAIModel("any", extra="{")),
+    "extra, ours": (ConfigError, lambda: OpenAIModel("any", extra='{"messages": []}')),
+    "extra, code": (ConfigError, lambda: OpenAIModel("any", extra={1: print})),
+    "openai/": (ConfigError, lambda: make_model("openai/")),
+    "gpt-6-luna": (ConfigError, lambda: make_model("gpt-6-luna")),
+    "aws/x": (ConfigError, lambda: make_model("aws/x")),
+    "scripted/other": (ConfigError, lambda: make_model("scripted/other")),
+    "tempo": (ConfigError, lambda: make_model("scripted/stub", tempo=1)),
+}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        *({"timeout": float("nan")}, {"retries": -1}, {"max_concurrent": 0}),
-        *({"extra": wrong} for wrong in ("5", "{", '{"messages": []}', {1: print})),
-    ],
-    ids=str,
-)
-def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(settings))):
-        OpenAIModel("any", **settings)
-
-
-@pytest.mark.parametrize("name", ["openai/", "gpt-6-luna", "aws/x", "scripted/other"])
-def test_names_that_cannot_be(name: str) -> None:
-    with pytest.raises(ConfigError):
-        make_model(name)
-
-
-def test_settings_that_a_model_does_not_have() -> None:
-    with pytest.raises(ConfigError, match=r"scripted/stub.*tempo"):
-        make_model("scripted/stub", tempo=1)
+@pytest.mark.parametrize("name", WRONG)
+def test_requests_settings_and_names_that_cannot_be(name: str) -> None:
+    error, made = WRONG[name]
+    with pytest.raises(error, match=name.partition(",")[0] if error is ConfigError else None):
+        made()
 
 
 def test_prices_are_those_of_the_providers_own_servers(caplog: pytest.LogCaptureFixture) -> None:
@@ -494,9 +479,11 @@ def test_prices_are_those_of_the_providers_own_servers(caplog: pytest.LogCapture
 @pytest.mark.parametrize(
     ("spec", "reply", "note"),
     [
-        ("lm:openai/gpt-4.1", USUAL_TOKENS, None),
+        *((f"lm:openai/{name}", USUAL_TOKENS, None) for name in ("gpt-4.1", "gpt-4o-mini", "llama-3")),
+        *((f"lm:openai/{name}", THINKING_TOKENS, None) for name in ("o3-mini", "gpt-oss-120b", "deepseek-r1")),
         ("lm:openai/Qwen/Qwen3-8B,base_url=http://x/v1", THINKING_TOKENS, None),
         ("lm:openai/gpt-6-luna,summariser=openai/gpt-4.1", THINKING_TOKENS, USUAL_TOKENS),
+        ("lm:anthropic/claude-haiku-4-5", USUAL_TOKENS, None),
     ],
 )
 def test_the_room_for_a_reply(spec: str, reply: int, note: int | None) -> None:
@@ -504,15 +491,9 @@ def test_the_room_for_a_reply(spec: str, reply: int, note: int | None) -> None:
     assert (style.max_tokens, style.note_tokens) == (reply, note)
 
 
-def test_which_models_think() -> None:
-    names = ("o3-mini", "gpt-oss-120b", "deepseek-r1", "gpt-4o-mini", "llama-3")
-    assert [usual_tokens(f"openai/{name}") == THINKING_TOKENS for name in names] == [True] * 3 + [False] * 2
-    at_once = {name for name in PRICES if usual_tokens(name) == USUAL_TOKENS}
-    assert at_once == {"gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "claude-haiku-4-5"}
-
-
 def test_further_fields_in_a_spec() -> None:
     spec = 'exploiter:nice=(lm:openai/x,extra=({"a": {"b": [1, 2]}, "c": null}),effort=low),attack=dumbbot'
     assert agents.canonical(agents.canonical(spec)) == agents.canonical(spec)
     model = agents.make(spec).nice.model
-    assert (model.extra, model.effort) == ({"a": {"b": [1, 2]}, "c": None}, "low")
+    assert (model.fields(ASKED)["extra_body"], model.effort) == ({"a": {"b": [1, 2]}, "c": None}, "low")
+    assert model.settings["extra"] == model.extra

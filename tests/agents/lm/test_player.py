@@ -8,8 +8,8 @@ import agents
 import modal_env
 import welfare_env
 from agents.lm import Reply, ScriptedModel, Usage
-from agents.lm.errors import BudgetError, ModelError
-from agents.lm.player.policy import LMPolicy, language_models
+from agents.lm.errors import ModelError
+from agents.lm.player.policy import LMPolicy
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.parts import Ablation, Addition
@@ -168,11 +168,6 @@ class TestFailures:
         assert ledger.faults == {"timeout": 4, "server": 2}
         assert [turn.get("fault") for turn in ledger.turns] == [None, "empty", "empty"]
 
-    def test_what_would_fail_again_is_raised(self):
-        policy, _ = player([BudgetError("used up")])
-        with pytest.raises(BudgetError):
-            asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
-
     @pytest.mark.parametrize("text", ["", '{"orders": 5}', '{"orders": ["A LON H"]}', "\ud800 <|im_end|>"])
     def test_any_reply_is_played_and_losses_are_kept(self, text):
         policy, _ = player(lambda request: text)
@@ -239,13 +234,6 @@ def test_who_answered_and_what_was_of_the_schema():
 
 
 class TestExploiter:
-    def seated(self, **options):
-        """A power with an exploiter whose nice half is a language model; nobody else does anything."""
-        nice = LMPolicy(ScriptedModel(made_up))
-        policies = {power: HoldPolicy() for power in welfare_env.Game().powers}
-        policies["FRANCE"] = ExploiterPolicy(nice, agents.make("dumbbot"), **options)
-        return policies, nice
-
     def test_disarms_in_the_end_whatever_the_model_orders(self):
         """Orders that come with the messages of a last Winter would keep those that disarm from being asked for."""
         builds = reply([f"{unit} {place} B" for unit, place in (("A", "PAR"), ("A", "MAR"), ("F", "BRE"))])
@@ -254,13 +242,6 @@ class TestExploiter:
         policies["FRANCE"] = ExploiterPolicy(nice, agents.make("dumbbot"), years=1, last_years=1)
         game = play(policies, welfare_env.Rules(years=3))
         assert game.units["FRANCE"] == ()
-
-    def test_language_models_of_a_policy(self):
-        policies, nice = self.seated()
-        other = LMPolicy(ScriptedModel(made_up))
-        nested = ExploiterPolicy(policies["FRANCE"], other)
-        assert list(language_models(nested)) == [nice, other]
-        assert list(language_models(agents.make("dove"))) == []
 
 
 class TestPrograms:
@@ -297,7 +278,8 @@ FULL = (
 
 def test_options_reach_the_player():
     policy = agents.make(FULL)
-    assert isinstance(policy, LMPolicy)
+    assert agents.canonical(FULL) == FULL
+    assert agents.canonical("lm:openai/x,ablate=no_examples+no_tradeoff").endswith("no_tradeoff+no_examples")
     ablation = Ablation.NO_REASONING | Ablation.NO_EXAMPLES
     assert policy.style == Style(
         Flavour.SD, ablation, 0.7, None, 500, "form", addition=Addition.JOURNAL | Addition.THREATS
@@ -306,6 +288,15 @@ def test_options_reach_the_player():
     assert (model.name, model.base_url) == ("openai/some-model", "http://127.0.0.1:8123/v1")
     assert (model.effort, model.timeout, model.retries) == ("low", 30.0, 2)
     assert policy.summariser.name == "anthropic/other"
+    assert "127.0.0.1" not in policy.summariser.base_url
+
+
+def test_its_own_model_writes_the_notes_unless_another_one_is_named():
+    policy = agents.make("lm:scripted/stub")
+    assert policy.summariser is policy.model
+    assert agents.make("lm:scripted/stub,summariser=none").summariser is None
+    policy = agents.make("lm:openai/large,summariser=openai/small,base_url=http://127.0.0.1:1/v1")
+    assert (policy.summariser.name, policy.summariser.base_url) == ("openai/small", "http://127.0.0.1:1/v1")
 
 
 def test_a_grammar_reaches_the_model():
@@ -316,24 +307,3 @@ def test_a_grammar_reaches_the_model():
         agents.make(f"lm:openai/x,{server},grammar=ebnf")
     with pytest.raises(UnknownAgentError, match="no setting 'grammar'"):
         agents.make("lm:anthropic/x,grammar=vllm")
-
-
-def test_defaults_are_the_papers():
-    policy = agents.make("lm:scripted/stub")
-    assert (policy.style.temperature, policy.style.top_p) == (1.0, 0.9)
-    assert policy.style.ablation == Ablation(0)
-    assert policy.summariser is policy.model
-
-
-def test_summarisers():
-    assert agents.make("lm:scripted/stub,summariser=none").summariser is None
-    base_url = "base_url=http://127.0.0.1:1/v1"
-    policy = agents.make(f"lm:openai/large,summariser=openai/small,{base_url}")
-    assert (policy.summariser.name, policy.summariser.base_url) == ("openai/small", "http://127.0.0.1:1/v1")
-    assert "127.0.0.1" not in agents.make(f"lm:openai/a,summariser=anthropic/b,{base_url}").summariser.base_url
-
-
-def test_canonical_specs():
-    assert agents.canonical(FULL) == FULL
-    spec = "(lm:openai/x,ablate=no_examples+no_tradeoff)"
-    assert agents.canonical(spec) == "lm:openai/x,ablate=no_tradeoff+no_examples"
