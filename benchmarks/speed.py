@@ -127,7 +127,7 @@ import json, time
 marks = [(time.perf_counter(), 0.0)]
 mark = lambda: marks.append((time.perf_counter(), time.process_time()))
 import numpy as np
-from benchmarks.speed_rows import BATCH, RULES, SEED, STEPS, THREADED, Row, batched, rows
+import welfare_env
 from welfare_env.engine import initial_state, kernels
 from welfare_env.engine.fast import Scratch, rules_array
 from welfare_env.engine.tables import tables_of
