@@ -16,6 +16,7 @@ import training
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 RUN = ("README.md", "docs/players.md", "docs/results.md")
+DOCTESTED = ("agents", "agents.seat_game", "evaluation", "modal_env", "modal_env.envs.aec", "welfare_env.game.game")
 
 
 @pytest.mark.slow
@@ -31,7 +32,7 @@ def test_python_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
     assert all(said.strip() or "export" in block for said, block in zip(printed, blocks, strict=True))
 
 
-@pytest.mark.parametrize("name", ["agents", "agents.seat_game", "evaluation", "modal_env", "welfare_env.game.game"])
+@pytest.mark.parametrize("name", DOCTESTED)
 def test_examples_in_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0

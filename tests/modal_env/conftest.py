@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from modal_env.games.game import COSTS
+from modal_env.games.ranges import Ranges, ranges
+from modal_env.logic.library import POST
 from modal_env.logic.notation import Agent, parse
 
 Tuple = tuple[Any, ...]
@@ -148,3 +151,9 @@ def parse_formulas() -> Callable[[list[Tuple]], list[Agent]]:
 def naive() -> type[Naive]:
     """The evaluator; ``naive(formulas).move(agent, opponent, world)``."""
     return Naive
+
+
+@pytest.fixture(scope="session")
+def ranges_of() -> dict[str, Ranges]:
+    """The equilibria of the post's game at all prices, by what is priced."""
+    return {cost: ranges(POST, cost) for cost in COSTS}

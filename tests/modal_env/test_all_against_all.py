@@ -92,15 +92,6 @@ def test_the_last_change_of_mind_about_a_coin() -> None:
         assert disagreements([*agents, RandomBot]) == []
 
 
-def test_a_coin_called_on_too_many_agents_is_refused() -> None:
-    caller = parse(f"[]({' & '.join(f'X({name})' for name in [*LIBRARY][:12])})")
-    for other in (RandomBot, parse("[]X(RandomBot)")):
-        with pytest.raises(GameError, match="at most 11"):
-            play(caller, other)
-        with pytest.raises(GameError, match="at most 11"):
-            tournament([caller, other])
-
-
 def test_too_many_agents_are_refused_before_they_play(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("modal_env.logic.tournaments.MAX_AGENTS", 3)
     assert len(tournament(["FB", "JustBot", "DB"]).agents) == 3

@@ -16,9 +16,7 @@ from modal_env.logic.library import (
     CooperateBot,
     DefectBot,
     FairBot,
-    MirrorBot,
     PrudentBot,
-    SlipBot,
 )
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
@@ -60,14 +58,6 @@ def test_no_listed_agent_does_anything_else(opponents: list[Agent]) -> None:
         assert {tuple(play(agent, opponent).moves for opponent in opponents) for agent in agents} <= found
 
 
-def test_types_with_two_agents_to_call() -> None:
-    types = Types(1)
-    todo = [types.after(0, symbol) for symbol in (0, 7)]  # all letters are equal at world 0
-    for number in todo:  # grows
-        todo.extend(later for s in range(8) if (later := types.after(number, s)) not in todo)
-    assert len({0, *todo}) == 193
-
-
 @given(st.data())
 @settings(max_examples=25)
 def test_an_agent_for_every_decision(data: st.DataObject) -> None:
@@ -105,17 +95,3 @@ def test_each_reply_has_the_least_depth() -> None:
     for depth in (0, 1):
         shallow = {reply.moves for reply in replies([FairBot, PrudentBot], POST[:3][: 2 + depth], depth=depth)}
         assert {reply.moves for reply in found if reply.agent.depth <= depth} == shallow
-
-
-class TestFactsOfThePost:
-    def test_with_me_slipbot_is_broken_and_mirrorbot_is_an_equilibrium(self) -> None:
-        aware = parse("[](me <-> X(me)) | ~[](me | X(me))")
-        assert (aware.depth, play(aware, SlipBot).moves) == (1, ("C", "C"))
-        for depth in (1, 2, 3, 4):
-            mirror = parse(f"{'[]' * depth}false | ~[]me & [](X(me) <-> me)", name="Mirror")
-            assert depth > 1 or mirror == MirrorBot
-            assert (mirror.depth, play(mirror, mirror).moves) == (depth, ("C", "C"))
-            for agent in LIBRARY.values():
-                moves = play(mirror, agent).moves
-                assert moves[0] == "D" or agent.depth >= depth or agent.is_random
-                assert moves != ("C", "D")

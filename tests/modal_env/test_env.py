@@ -1,13 +1,11 @@
 """The environment: what is paid, who sees what, what is refused."""
 
-import doctest
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import modal_env
-from modal_env.envs import aec as env_page
 from modal_env.errors import FormulaError, ProgramActionError
 from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 
@@ -237,9 +235,3 @@ def test_calls_after_the_end_say_what_to_do():
 
 
 # Arguments.
-
-
-@pytest.mark.parametrize(("module", "lines"), [(modal_env, 6), (env_page, 5)])
-def test_the_examples_of_the_pages(module, lines):
-    assert doctest.testmod(module).failed == 0
-    assert doctest.testmod(module).attempted >= lines

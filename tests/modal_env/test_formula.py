@@ -54,14 +54,6 @@ def test_every_notation_is_read() -> None:
         assert parse(text) == (parse(agent) if isinstance(agent, str) else agent), text
 
 
-def test_the_library_is_read_back_in_both_scripts() -> None:
-    for agent in LIBRARY.values():
-        assert parse(agent.text, helpers=agent.helpers) == agent
-        assert parse(agent.unicode, helpers=agent.helpers) == agent
-        assert str(agent) == agent.text
-        assert agent.text.isascii()
-
-
 def test_what_an_agent_tells() -> None:
     agent = parse("[](X(me) & X(JustBot) | <>X(Foo))", name="Bar", helpers={"Foo": "[][]X(JustBot)"})
     assert (agent.name, agent.depth, agent.size) == ("Bar", 2, 7)
@@ -101,14 +93,6 @@ def test_helpers_may_be_texts_that_call_each_other() -> None:
     agent = parse("[]X(A)", helpers=texts)
     assert agent.helpers["A"].helpers["B"].helpers["C"] == LIBRARY["JustBot"]
     assert agent == parse("[]X(a)", helpers=dict(reversed(texts.items())))
-
-
-def test_program_is_postfix() -> None:
-    assert PrudentBot.program == (12, 13, 0, 4, 8, 6, 4)
-    agent = parse("<>(X(A) <-> me | ~X(B)) -> true", helpers={"A": FairBot, "B": LIBRARY["JustBot"]})
-    assert agent.program == (13, 2, 14, 3, 7, 9, 5, 1, 8)
-    assert agent.called == (FairBot, LIBRARY["JustBot"])
-    assert RandomBot.program == (10,)
 
 
 @pytest.mark.parametrize(

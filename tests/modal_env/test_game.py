@@ -11,10 +11,6 @@ from modal_env.logic.notation import parse
 E = F(1, 10)
 
 
-def test_a_meeting_pays_points_less_the_cost() -> None:
-    assert meet(FairBot, CooperateBot).paid(E) == 2 - E
-
-
 # By hand. Sizes are 1, 1, 2, 7. FairBot's box falls at world 1 against DefectBot; PrudentBot needs the []false in its
 # code, which falls at 1, against everybody, and its own box falls at 2 against CooperateBot.
 COSTS_OF_THE_POST = {
@@ -74,16 +70,3 @@ def test_a_mix_may_be_written_in_three_ways() -> None:
 )
 def test_a_float_is_the_decimal_number_that_it_prints_as(value: object, fraction: F) -> None:
     assert exact(value, "epsilon") == fraction
-
-
-def test_a_game_in_words() -> None:
-    assert str(ProgramGame(["CB", "DB"], "1/10", "size")) == (
-        "epsilon 1/10, cost 'size'; what the row's agent is paid:\n"
-        "                    0     1\n"
-        "0 CooperateBot  19/10 -1/10\n"
-        "1 DefectBot     29/10  9/10"
-    )
-    assert repr(ProgramGame(POST, 0)) == (
-        "ProgramGame(4 agents: CooperateBot, DefectBot, FairBot, PrudentBot; epsilon 0, cost 'depth')"
-    )
-    assert len(repr(ProgramGame(LIBRARY.values(), 0))) < 200

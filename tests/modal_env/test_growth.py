@@ -3,7 +3,6 @@
 from fractions import Fraction
 from itertools import groupby, product
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,11 +85,3 @@ class TestThePost:
             assert float(Fraction(last, before)) == pytest.approx(
                 float(2 * (1 - epsilon) / (1 - 2 * epsilon)), rel=1e-9
             )
-
-    def test_population_tends_to_the_triangle_that_the_docs_name(self) -> None:
-        """A stay at FairBot ends with c = e / 2, p = e / 2 and begins with c = e, p = e."""
-        grown = growth(post("1/10"), [1, 1, 1, 1], 10**60)
-        place = max(i for i, run in enumerate(grown.runs[:-1]) if run.agent == "FairBot")
-        before, after = grown.populations[place : place + 2]
-        for counts, shares in ((before, [0.1, 0, 0.8, 0.1]), (after, [0.05, 0, 0.9, 0.05])):
-            np.testing.assert_allclose([float(Fraction(count, sum(counts))) for count in counts], shares, atol=1e-9)

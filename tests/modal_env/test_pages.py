@@ -11,7 +11,7 @@ from sympy import Expr, simplify, sympify
 
 from modal_env.dynamics.replicator import replicator
 from modal_env.games.game import ProgramGame
-from modal_env.games.ranges import ranges
+from modal_env.games.ranges import Ranges
 from modal_env.logic.library import POST
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -45,10 +45,10 @@ def test_defect_bots_are_pushed_down() -> None:
 
 
 @pytest.mark.parametrize("cost", ["depth", "size", "sum", "worlds"])
-def test_the_good_mix_at_other_costs(cost: str) -> None:
+def test_the_good_mix_at_other_costs(cost: str, ranges_of: dict[str, Ranges]) -> None:
     row = next(line for line in page(EQUILIBRIA).splitlines() if line.startswith(f"| `{cost}` |"))
     told = [cell.strip() for cell in row.strip("|").split("|")]
-    good = next(one for one in ranges(POST, cost).families if one.is_point and not one.rows[0].shares[1])
+    good = next(one for one in ranges_of[cost].families if one.is_point and not one.rows[0].shares[1])
     shares = [share.as_expr() for share in good.rows[0].shares if share]
     assert [simplify(expression(cell) - share) for cell, share in zip(told[1].split(", "), shares, strict=True)] == [
         0
@@ -57,12 +57,12 @@ def test_the_good_mix_at_other_costs(cost: str) -> None:
     assert float(expression(told[3].split(" = ")[0])) == pytest.approx(float(good.interval.high), rel=1e-14)
 
 
-def test_prudentbot_where_the_opponent_s_size_is_the_cost() -> None:
-    found = ranges(POST, "opponent")
+def test_prudentbot_where_the_opponent_s_size_is_the_cost(ranges_of: dict[str, Ranges]) -> None:
+    found = ranges_of["opponent"]
     prudent = [str(family.interval) for family in found.families if "(PrudentBot); paid" in str(family)]
     assert prudent == ["0 <= eps <= 1/7"]
     assert "1/7 <= eps <= 2/9" in [str(family.interval) for family in found.families if not family.is_symmetric]
-    worlds = [family for family in ranges(POST, "worlds").families if str(family).startswith("both PrudentBot;")]
+    worlds = [family for family in ranges_of["worlds"].families if str(family).startswith("both PrudentBot;")]
     assert [family.interval.high for family in worlds] == [Fraction(1, 2)]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot, WaitFairBot
-from modal_env.logic.notation import Agent, Formula, Op, parse
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
+from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import Plays, play
 from modal_env.logic.tournaments import tournament
 
@@ -25,19 +25,6 @@ def chain(rank: int, first: str, step: str) -> Agent:
     for _ in range(rank):
         agent = parse(step, name="P", helpers={"P": agent})
     return agent
-
-
-@pytest.fixture(scope="module")
-def small_agents() -> list[Agent]:
-    """All 1735 agents of at most six nodes over X(me), X(DefectBot), false, ~, [], & and ->."""
-    of_size: list[list[Formula]] = [[], [Formula(Op.CALL), Formula(Op.CALL, agent=DefectBot), Formula(Op.FALSE)]]
-    for size in range(2, 7):
-        unary = [Formula(op, (p,)) for op in (Op.NOT, Op.BOX) for p in of_size[size - 1]]
-        sides = [(p, q) for left in range(1, size - 1) for p in of_size[left] for q in of_size[size - 1 - left]]
-        of_size.append(unary + [Formula(op, pair) for op in (Op.AND, Op.IMPLIES) for pair in sides])
-    found = [Agent("A", formula) for formulas in of_size for formula in formulas if formula.boxed]
-    assert len(found) == 1735
-    return found
 
 
 # Against the naive evaluator
@@ -118,15 +105,6 @@ def _coins(formula: tuple[Any, ...]) -> set[int]:
 # What is known
 
 
-def test_prudent_bot_against_cooperate_bot_world_by_world() -> None:
-    """X(PB) and X(DB) hold everywhere, so PB is [][]false: true at 0 and 1, where nothing is consistent enough."""
-    outcome = play(PrudentBot, CooperateBot)
-    assert outcome.trace == ((True, True), (True, True), (False, True), (False, True))
-    assert (outcome.moves, outcome.settles) == (("D", "C"), 2)
-    assert play(PrudentBot, CooperateBot, worlds=2).trace == outcome.trace[:2]
-    assert play(PrudentBot, CooperateBot, worlds=9).trace == outcome.trace + outcome.trace[-1:] * 5
-
-
 FIXED_POINTS = {
     "[][]me -> [](me -> []~me)": "CCDDCC",
     "[]me": "CC",
@@ -181,40 +159,16 @@ def test_a_chain_of_helpers_takes_as_many_plays_as_it_is_long(rank: int) -> None
 # Laws
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_what_gl_proves_holds_at_every_world(
-    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
-) -> None:
+def test_what_gl_proves_holds_at_every_world(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
     """K, transitivity and Löb's axiom, and that <> is ~[]~, with random formulas of the agents in them."""
     laws = ["[](p -> q) -> ([]p -> []q)", "[]p -> [][]p", "[]([]p -> p) -> []p", "<>p <-> ~[]~p"]
-    agents = parse_formulas(random_formulas(200 + seed, 8))
+    agents = parse_formulas(random_formulas(200, 8))
     known = {f"H{number}": agent for number, agent in enumerate(agents)}
     for law, a, b in product(laws, agents, agents):
         text = law.replace("p", f"({a.text})").replace("q", f"({b.text})")
         law_agent = parse(text, helpers=known)
         for opponent in (FairBot, a, RandomBot):
             assert {cooperates for cooperates, _ in play(law_agent, opponent).trace} == {True}
-
-
-def test_fair_bot_and_prudent_bot_are_never_exploited(small_agents: list[Agent]) -> None:
-    """What is provable is true (Barasz et al. 2014, theorem on FairBot and PrudentBot)."""
-    for agent in small_agents:
-        assert play(FairBot, agent).moves != ("C", "D")
-        assert play(PrudentBot, agent).moves != ("C", "D")
-
-
-def test_nobody_gets_cooperation_from_fair_bot_and_unfair_bot(small_agents: list[Agent]) -> None:
-    """All boxes hold at world 0, so an agent does the same there against both, and one of them needs the other move."""
-    both = [a for a in small_agents if play(FairBot, a).moves[0] == play(LIBRARY["UnfairBot"], a).moves[0] == "C"]
-    assert both == []
-    assert any(play(LIBRARY["UnfairBot"], a).moves[0] == "C" for a in small_agents)
-
-
-def test_agents_that_defect_on_defect_bot_lose_large_wait_fair_bots() -> None:
-    """Barasz et al. 2014, section 5, for the library."""
-    for agent in LIBRARY.values():
-        if play(agent, DefectBot).moves[0] == "D":
-            assert {play(agent, WaitFairBot(k)).moves == ("C", "C") for k in range(4, 8)} == {False}, agent
 
 
 # RandomBot
@@ -244,29 +198,15 @@ def test_calling_the_opponent_on_random_bot() -> None:
     assert play(parse("~[]X(RandomBot)"), CooperateBot).moves[0] == "D"
 
 
-def test_many_coins_are_refused() -> None:
+def test_many_coins_are_refused_in_a_play_and_in_a_tournament() -> None:
     def caller(number: int) -> Agent:
         helpers = {f"H{k}": "[]" * (k + 1) + "X(me)" for k in range(number)}
         return parse("[](" + " & ".join(f"X(H{k})" for k in range(number)) + ")", name="Many", helpers=helpers)
 
     assert play(caller(11), RandomBot).moves == ("D", "?")
     assert play(caller(12), FairBot).moves == ("C", "C")
-    with pytest.raises(GameError, match="'Many' calls RandomBot on 12 agents"):
-        play(caller(12), RandomBot)
-
-
-# Tournaments
-
-
-def test_outcomes_in_words() -> None:
-    outcome = play(PrudentBot, CooperateBot, worlds=1000)
-    assert str(outcome) == "D against C, settled at world 2"
-    assert repr(outcome) == "Outcome(moves=('D', 'C'), settles=2)"
-    assert str(tournament([DefectBot, FairBot, RandomBot])) == (
-        "             0 1 2\n0 DefectBot  D D D\n1 FairBot    D C D\n2 RandomBot  ? ? ?"
-    )
-    many = [parse("[]" * (1 + number) + "X(me)", name=f"B{number}") for number in range(43)]
-    played = tournament(many)
-    lines = str(played).splitlines()
-    assert (len(lines), lines[-1]) == (42, "... and 3 more agents")
-    assert repr(played) == "Tournament(43 agents: B0, B1, B2, B3, ...)"
+    for other in (RandomBot, parse("[]X(RandomBot)")):
+        with pytest.raises(GameError, match="'Many' calls RandomBot on 12 agents"):
+            play(caller(12), other)
+        with pytest.raises(GameError, match="at most 11"):
+            tournament([caller(12), other])

@@ -5,7 +5,7 @@ from fractions import Fraction as F
 import pytest
 
 from modal_env.games.game import COSTS, Mix, ProgramGame, dot, meet
-from modal_env.games.ranges import Family, Interval, ranges
+from modal_env.games.ranges import Family, Interval, Ranges, ranges
 from modal_env.games.survival import survival_range
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot
 from modal_env.logic.notation import Agent, parse
@@ -16,10 +16,9 @@ SHORT = parse("[](X(DefectBot) <-> []false)", name="ShortBot")
 EVERYBODY = [*LIBRARY.values(), SHORT, parse("[](X(DefectBot) -> []false)")]
 
 
-def good(cost: str = "depth") -> Family:
-    return next(
-        f for f in ranges(POST, cost).families if f.interval.low == 0 and all(f.rows[0].shares[i] for i in (0, 2, 3))
-    )
+def good(found: Ranges) -> Family:
+    """The family of the good mix."""
+    return next(f for f in found.families if f.interval.low == 0 and all(f.rows[0].shares[i] for i in (0, 2, 3)))
 
 
 def gain(mix: Mix, agents: list[Agent], epsilon: F, cost: str) -> F:
@@ -29,15 +28,16 @@ def gain(mix: Mix, agents: list[Agent], epsilon: F, cost: str) -> F:
     return max(paid) - game.utility(mix, mix)
 
 
-def test_no_equilibrium_of_the_post_s_game_falls_to_any_of_the_library() -> None:
-    for family in ranges(POST).families:
+def test_no_equilibrium_of_the_post_s_game_falls_to_any_of_the_library(ranges_of: dict[str, Ranges]) -> None:
+    for family in ranges_of["depth"].families:
         assert survival_range(family, POST, EVERYBODY) == (family.interval,)
 
 
-def test_with_formula_size_as_cost_the_good_mix_falls_to_a_shorter_prudent_bot() -> None:
+def test_with_formula_size_as_cost_the_good_mix_falls_to_a_shorter_prudent_bot(ranges_of: dict[str, Ranges]) -> None:
     """It is paid as PrudentBot, but for two nodes fewer, so it gains 2 eps everywhere but at 0."""
-    assert survival_range(good("size"), POST, [SHORT], "size") == (Interval(F(0), F(0)),)
-    assert gain(good("size").rows[0].at(F(1, 20)), [*POST], F(1, 20), "size") == 2 * F(1, 20)
+    family = good(ranges_of["size"])
+    assert survival_range(family, POST, [SHORT], "size") == (Interval(F(0), F(0)),)
+    assert gain(family.rows[0].at(F(1, 20)), [*POST], F(1, 20), "size") == 2 * F(1, 20)
 
 
 def test_a_range_in_parts() -> None:
