@@ -1,6 +1,5 @@
 """The example of a language model on this machine: llama.cpp serves random weights, which play a legal game."""
 
-import importlib.util
 from pathlib import Path
 
 import llama_cpp
@@ -10,18 +9,14 @@ from agents.lm import OpenAIModel
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Block, Request
 from agents.lm.reading.schemas import obeys, object_schema
+from tests.examples import example
 
 pytestmark = pytest.mark.tools
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "local_model.py"
 
 
 @pytest.fixture(scope="module")
 def local():
-    spec = importlib.util.spec_from_file_location("example_local_model", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example("local_model")
 
 
 @pytest.fixture(scope="module")

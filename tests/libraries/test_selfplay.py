@@ -1,13 +1,10 @@
 """Scripts of other libraries from nothing to a table: train in self-play, export the network, measure what it loses."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-pytestmark = pytest.mark.tools
+from tests.examples import example
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+pytestmark = pytest.mark.tools
 
 
 @pytest.mark.parametrize(
@@ -20,8 +17,5 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 )
 def test_from_nothing_to_a_table(name, options, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    example.main(years=1, **options)
+    example(name).main(years=1, **options)
     assert "exploitability, points a year" in capsys.readouterr().out

@@ -1,13 +1,11 @@
 """One seat as a gymnasium environment, for Stable-Baselines3 and its masked PPO."""
 
-import importlib.util
-from pathlib import Path
-
 import gymnasium
 import pytest
 from stable_baselines3.common.env_checker import check_env
 
 import agents.seat_env  # noqa: F401 (registers the environment)
+from tests.examples import example
 
 pytestmark = pytest.mark.tools
 
@@ -20,18 +18,10 @@ def test_its_checks_pass():
     check_env(make().unwrapped)
 
 
-def load(name):
-    path = Path(__file__).resolve().parents[2] / "examples" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"example_{name}", path)
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    return example
-
-
 def test_a_seat_of_modal_combat(capsys):
-    example = load("modal_sb3")
-    check_env(example.Writer("FairBot", "1/10"))
-    example.main(steps=1024)
+    modal = example("modal_sb3")
+    check_env(modal.Writer("FairBot", "1/10"))
+    modal.main(steps=1024)
     told = capsys.readouterr().out
     assert "tokens  paid" in told
     assert "best reply: true, paid 2.000" in told
@@ -39,11 +29,11 @@ def test_a_seat_of_modal_combat(capsys):
 
 def test_a_masked_ppo_takes_it(capsys):
     """The example's learner, the same twice; docs/training-own-algorithm.md says what it reaches in minutes."""
-    example = load("sb3_maskable_ppo")
+    ppo = example("sb3_maskable_ppo")
     env = make()
-    model = example.learned(env, 512, seed=0)
+    model = ppo.learned(env, 512, seed=0)
     told = capsys.readouterr().out
-    example.learned(make(), 512, seed=0)
+    ppo.learned(make(), 512, seed=0)
     assert capsys.readouterr().out == told
     assert "512 steps  points" in told
     action, _ = model.predict(env.reset(seed=0)[0], action_masks=env.unwrapped.action_masks())

@@ -1,9 +1,6 @@
 """The examples for trainers of language models: TRL and OpenEnv."""
 
-import importlib.util
 import socket
-import sys
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -12,19 +9,10 @@ from openenv.core import GenericEnvClient
 
 import evaluation
 from agents.lm.stub.replies import stub_reply
+from tests.examples import example
 from welfare_env import WelfareEnvError
 
 pytestmark = pytest.mark.tools
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
-def example(name):
-    """A file of examples/ as a module, which pydantic finds by its name."""
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")

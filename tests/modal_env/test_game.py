@@ -47,10 +47,12 @@ def test_random_bot_is_paid_on_average() -> None:
 def test_a_meeting_agrees_with_the_game(cost: str) -> None:
     agents = list(LIBRARY.values())
     base, slope = ProgramGame(agents, 0, cost).affine
+    paid = ProgramGame(agents, E, cost).utilities
     for i, a in enumerate(agents):
         for j, b in enumerate(agents[: i + 1]):
             met = meet(a, b, cost)
             assert (met.points, met.costs) == ((base[i][j], base[j][i]), (slope[i][j], slope[j][i]))
+            assert met.paid(E) == paid[i][j]
 
 
 def test_other_payoffs() -> None:

@@ -68,14 +68,6 @@ def test_an_unknown_field_is_answered_with_the_fields(kind: type) -> None:
     assert copy.deepcopy(config) == config == replace(kind(), seed=4)
 
 
-def test_one_opponent_may_be_given_as_a_text() -> None:
-    assert TrainConfig(against="dove") == TrainConfig(against=("dove",)) == TrainConfig(against=["dove"])
-
-
-def test_a_whole_number_is_a_number() -> None:
-    assert TrainConfig(entropy=1) == TrainConfig(entropy=1.0)
-
-
 @pytest.mark.parametrize("config", [SELF_PLAY, RESPONSE, SMALL])
 def test_a_config_is_read_as_it_was_written(config: TrainConfig) -> None:
     written = json.loads(json.dumps(config.to_dict()))

@@ -1,7 +1,5 @@
 """The examples and the benchmark for people who bring their own algorithm."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -13,22 +11,12 @@ torch = pytest.importorskip("torch")
 
 import training  # noqa: E402
 from benchmarks import training as benchmark  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def load(name: str) -> ModuleType:
-    """A file of examples/ as a module."""
-    spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / "examples" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+from tests.examples import example  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def cleanrl() -> ModuleType:
-    return load("cleanrl_ppo")
+    return example("cleanrl_ppo")
 
 
 @pytest.mark.slow
@@ -75,7 +63,7 @@ def test_rllibs_example_trains_exports_measures_and_repeats_itself(tmp_path, mon
     for _ in range(2):
         ray.shutdown()
         training.register()  # `ray.shutdown` forgets names
-        load("rllib_stock").main(map_name="clique:3", years=1, iterations=1)
+        example("rllib_stock").main(map_name="clique:3", years=1, iterations=1)
         printed.append(capsys.readouterr().out)
     one, other = printed
     assert one == other
@@ -88,7 +76,7 @@ def test_rllib_writes_programs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     ray.shutdown()
     training.register()
-    load("modal_rllib").main(iterations=1, batch=100)
+    example("modal_rllib").main(iterations=1, batch=100)
     assert "mean payoff" in capsys.readouterr().out
     assert (tmp_path / "runs" / "modal-rllib" / "checkpoint.json").exists()
 

@@ -67,17 +67,6 @@ def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponen
     assert result.history[-1].logged["exact/gap"] < 0.1 < result.history[0].logged["exact/gap"]
 
 
-@pytest.mark.slow
-def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
-    """`modal_env.exploitability`, which knows nothing of training, says what the best reply gains."""
-    result = learnt(tmp_path, iterations=3, games=64)
-    assert {agent.name for agent, _ in result.shares} <= {agent.name for agent in modal_env.POST}
-    shares = {agent.name: share for agent, share in agents.make(result.spec).shares}  # type: ignore[attr-defined]
-    game = modal_env.ProgramGame(modal_env.POST, "1/10")
-    assert float(modal_env.exploitability(game, shares)) == pytest.approx(float(result.gap))
-    assert result.gap > 0
-
-
 # How games are played.
 
 
@@ -233,14 +222,6 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
 # What is refused.
 
 
-@pytest.mark.slow
-def test_another_training_is_not_overwritten(copied: ModalConfig) -> None:
-    before = {file: file.read_bytes() for file in copied.folder.iterdir() if file.is_file()}
-    with pytest.raises(TrainingError, match="seed=0"):
-        train_modal(replace(copied, seed=3))
-    assert {file: file.read_bytes() for file in copied.folder.iterdir() if file.is_file()} == before
-
-
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
@@ -316,12 +297,6 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: 
         assert CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / name)]).exit_code == 0
     before_, after = state(tmp_path / "whole"), state(tmp_path / "parts")
     assert all(torch.equal(before_[name], after[name]) for name in before_)
-
-
-def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
-    told = CliRunner().invoke(app, ["--against", "prosocial", "--out", str(tmp_path)])
-    assert told.exit_code == 2
-    assert "program:" in told.stderr
 
 
 @pytest.mark.slow

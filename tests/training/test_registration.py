@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.ppo.ppo_catalog import PPOCatalog
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv, PettingZooEnv
@@ -26,10 +28,6 @@ import training
 import welfare_env
 from agents.rl.checkpoint import CheckpointError
 from welfare_env.game.view import ORDERS
-
-pytest.importorskip("ray")
-torch = pytest.importorskip("torch")
-
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -143,9 +141,6 @@ def test_names_are_registered_in_any_order_and_ray_is_not_needed(code: str, prin
     assert (done.returncode, done.stdout.strip()) == (0, printed), done.stderr
 
 
-pytest.importorskip("ray")
-
-
 BOARD: dict[str, Any] = {"map_name": "clique:3", "years": 2, "press": None}
 ENVIRONMENTS: dict[str, Callable[..., Any]] = {
     "aec": lambda **options: welfare_env.make(**BOARD, **options),
@@ -161,21 +156,16 @@ def module_of(env: Any, kind: Any) -> Any:
     module = kind(
         observation_space=env.observation_space(agent),
         action_space=env.action_space(agent),
-        **({} if kind is training.LegalOrdersModule else {"model_config": {"fcnet_hiddens": [16, 16]}, **CATALOG}),
+        **(
+            {}
+            if kind is training.LegalOrdersModule
+            else {"model_config": {"fcnet_hiddens": [16, 16]}, "catalog_class": PPOCatalog}
+        ),
     )
     with torch.no_grad():  # so that its choices differ
         for weight in module.parameters():
             weight += torch.randn_like(weight) / 3
     return module
-
-
-def catalog() -> dict[str, Any]:
-    from ray.rllib.algorithms.ppo.ppo_catalog import PPOCatalog
-
-    return {"catalog_class": PPOCatalog}
-
-
-CATALOG = catalog()
 
 
 def logits_of(module: Any, seen: dict[str, np.ndarray]) -> np.ndarray:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -147,19 +146,6 @@ def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
 
 
 # What is kept.
-
-
-@pytest.mark.slow
-def test_the_best_iterate_is_kept_beside_the_last(tmp_path: Path) -> None:
-    after: list[dict[str, np.ndarray]] = []
-    config = replace(REPORTED, iterations=6, lr=0.5, save_every=1, out=tmp_path)
-    train(config, lambda progress: after.append(weights_of(tmp_path)))
-    reports = [line["held-out/return"] for line in logged(tmp_path)]
-    best = int(np.argmax(reports))
-    assert [line["held-out/best"] for line in logged(tmp_path)] == np.maximum.accumulate(reports).tolist()
-    assert same(weights_of(tmp_path, "best"), after[best])
-    about = origin(tmp_path / "best")
-    assert (about["iterations"], about["held_out"]) == (best + 1, reports[best])
 
 
 @pytest.mark.slow

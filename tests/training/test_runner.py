@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from ray.rllib.core.columns import Columns
 
-import welfare_env
 from agents.rl.network import Size
 from agents.specs import ProfileError
 from training.board.algorithm import make_config
@@ -13,9 +12,8 @@ from training.board.opponents import Scripted
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play
 from training.board.seats import Lineup
-from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, estimate, shuffled
+from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
 from training.errors import TrainingError
-from welfare_env.engine import PHASE, WINTER, layout_of
 from welfare_env.rules import Rules
 
 SINGLES = ((0,), (1,), (2,))
@@ -58,30 +56,6 @@ def test_each_opponent_has_a_seed_of_its_own(monkeypatch):
     monkeypatch.setattr(Scripted, "begin", noted)
     runner.sample()
     assert len(set(seen)) == len(seen) == 12  # two in each of six games
-
-
-def test_what_is_recorded_is_what_was_played():
-    """Plays a recorded game again, choice by choice."""
-    runner = runner_of(games=1)
-    episodes = runner.sample()
-    recorded = {
-        tuple(packed.tolist()): action
-        for episode in episodes
-        for packed, action in zip(episode.observations.data[:-1], episode.actions.data, strict=True)
-    }
-    env = welfare_env.vector_env(1, "clique:3", runner.rules)
-    env.reset()
-    done = np.array([False])
-    while not done[0]:
-        taken = dict.fromkeys(range(3), 0)
-        choices = np.zeros(len(env.legal), np.int64)
-        for row, power in enumerate(env.legal.powers.tolist()):
-            answer = recorded[(*env.rows[0].tolist(), power)][taken[power]]
-            choices[row] = answer - (env.rows[0, PHASE] == WINTER)
-            taken[power] += 1
-        _, done = env.step(choices)
-    points = env.final[0, layout_of(env.board).welfare :][:3]
-    assert tuple(points.tolist()) == runner.take_results()[0].points
 
 
 def test_one_seed_one_sample():
@@ -141,11 +115,6 @@ def test_decisions_in_a_position_stay_together_when_shuffled():
     assert all((states[positions == number] == states[positions == number][0]).all() for number in set(positions))
     assert np.array_equal(order, shuffled(np.random.default_rng(0), positions))
     assert not np.array_equal(order, shuffled(np.random.default_rng(1), positions))
-
-
-def test_estimates_end_with_an_episode():
-    rewards, values = np.array([1, 2, 10, 20], np.float32), np.zeros(4, np.float32)
-    assert estimate(rewards, values, np.array([False, True, False, True]), 1.0, 1.0).tolist() == [3, 2, 30, 20]
 
 
 def test_a_sample_is_made_of_pieces():

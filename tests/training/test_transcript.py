@@ -81,18 +81,6 @@ def test_a_transcript_has_the_history_of_each_game(map_name, rules):
     assert bool(games[0].history[0].messages) == rules.has_press
 
 
-def test_new_games_have_a_history_of_their_own():
-    rules = Rules(press=None, years=2)
-    env = welfare_env.vector_env(1, "clique:3", rules)
-    env.reset()
-    played, said = TextHistory(env.board, rules), Said(env.board, rules, 1)
-    played.begin_phase(env.rows.copy())
-    played.add(env.legal, env.sample(), said)
-    assert [record.phase for record in played.history(0)] == [played.position(0).phase]
-    played.clear()
-    assert len(played.history(0)) == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "policies"),
