@@ -1,4 +1,4 @@
-"""Damaged files of stores, caches, checkpoints and trainings, and odd arguments of evaluations."""
+"""Damaged files of stores, caches, checkpoints and trainings, and odd options of trainings."""
 
 import functools
 import json
@@ -6,16 +6,13 @@ import tempfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import strategies as st
 
-import evaluation
 from agents.lm import Block, Reply, Request, ScriptedModel
 from agents.lm.models.cache import ResponseCache, reply_key
 from evaluation import GameStore, StoreError
-from evaluation.play import runner
 from tests.fuzz.hunting import changed, damaged, encoded, hunt, mangled, odd, plain
 from welfare_env import Rules, WelfareEnvError, load_board
 
@@ -123,49 +120,6 @@ def test_damaged_configs(config: Any) -> None:
     Path("config").mkdir(exist_ok=True)
     (Path("config") / "config.json").write_bytes(encoded(config))
     config_of(Path("config"))
-
-
-# Arguments
-
-SELF_PLAY: dict[str, Any] = {
-    "policy": "exploiter:nice=(dove:share=0.5),attack=hold", "games": 1, "seed": 0, "rules": RULES,
-    "map_name": "clique:3", "engine": "fast", "workers": 1, "store": None, "simultaneous": False, "models": None,
-}  # fmt: skip
-
-
-def options(usual: dict[str, Any], **more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """One or two of the usual arguments replaced."""
-    known = {
-        name: more.get(name, odd) | (mangled(value) if isinstance(value, str) else st.just(value))
-        for name, value in usual.items()
-    }
-    names = st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=2, unique=True)
-    chosen = names.flatmap(lambda some: st.fixed_dictionaries({name: known[name] for name in some}))
-    return chosen.map(lambda new: usual | new)
-
-
-class PlaysError(Exception):
-    """All arguments were accepted, and the first game begins."""
-
-
-def play_nothing(*_: object, **__: object) -> None:
-    raise PlaysError
-
-
-@hunt(options(SELF_PLAY), WelfareEnvError, PlaysError)
-def test_arguments_of_self_play(given: dict[str, Any]) -> None:
-    with mock.patch.object(runner.Runner, "_divided", play_nothing):
-        evaluation.self_play(**given)
-
-
-@functools.cache
-def record() -> dict[str, Any]:
-    return json.loads(json.dumps(evaluation.self_play("random", 1, rules=RULES, map_name="clique:3").records[0]))
-
-
-@hunt(st.deferred(lambda: changed(record(), odd)), WelfareEnvError)
-def test_measuring_odd_records(given: Any) -> None:
-    evaluation.measure(given)
 
 
 @hunt(st.tuples(st.sampled_from([field.name for field in fields(TrainConfig)]), odd | plain), WelfareEnvError)

@@ -1,11 +1,11 @@
-"""Public functions and methods answer odd values, and odd orders of calls, with named errors.
+"""Public functions and methods answer odd values, and odd orders of calls, with named errors that change nothing.
 
 Methods that a subclass fills in (`ScriptedPolicy.movement` ...) get views from the library, and check nothing.
 """
 
-import contextlib
 import functools
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +18,7 @@ import agents
 import welfare_env
 from tests.fuzz.hunting import odd
 from welfare_env import Game, Rules, WelfareEnvError
+from welfare_env.envs.vector import VectorEnv
 
 RULES = Rules(years=1)
 LOOP: list[Any] = []
@@ -45,6 +46,17 @@ def reset(spec: str) -> Any:
     return policy
 
 
+def shown(thing: Any) -> Any:
+    """What a refused call may not change: all of a game, and the turns of an environment."""
+    if isinstance(thing, VectorEnv):
+        return thing.rows.tobytes()
+    bare = getattr(thing, "unwrapped", thing)
+    game = getattr(bare, "game", bare)
+    names = ("_turns", "_round", "_cycles", "agents", "_refused", "rewards")
+    told = [str(getattr(bare, name, None)) for name in names]
+    return (told, json.dumps(game.record())) if isinstance(game, Game) else ()
+
+
 GAME = [
     "advance", "from_position", "from_record", "from_view", "legal_orders", "load", "orders", "save", "send", "submit",
     "view", "replay", "check_orders", "check_send", "add_void",
@@ -69,6 +81,8 @@ FITTING: dict[str, list[Any]] = {
     "agent": ["PLAYERA", "FRANCE"],
     "seed": [0, LOOP, [[1]]],
     "orders": [["A PAR H"], []],
+    "action": [0, ["A HAX D"], *({"orders": [], "messages": said} for said in ({"GLOBAL": 5}, {"PLAYERB": "Hm."}, 5))],
+    "actions": [{"PLAYERA": 0}, {"PLAYERA": ["A HAX D"]}, {"X": []}],
     "recipient": ["GLOBAL"],
     "map_name": ["clique:3"],
     "info": [{"view": Game().view("FRANCE")}],
@@ -91,7 +105,10 @@ def test_odd_values_raise_named_errors(name: str) -> None:
             if argument.kind is argument.VAR_KEYWORD or (optional and data.draw(st.integers(0, 2))):
                 continue
             values[argument.name] = data.draw(odd | st.sampled_from([LOOP, *FITTING.get(argument.name, [])]))
-        with contextlib.suppress(WelfareEnvError):
+        before = shown(owner)
+        try:
             method(**values)
+        except WelfareEnvError:
+            assert shown(owner) == before, "refused, and something has changed"
 
     call()

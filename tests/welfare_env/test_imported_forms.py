@@ -1,26 +1,17 @@
 """What other programs write that our games do not have: small files in their forms."""
 
-import contextlib
-import io
 import json
 
-import diplomacy
 import numpy as np
 import pytest
 from diplomacy.utils.export import to_saved_game_format
 
-from tests.welfare_env.test_imports import HISTORY, site_phase
+from tests.welfare_env.test_imports import HISTORY, new_game, of_the_site, played, replaced, written
 from welfare_env import Game, errors, import_game
 from welfare_env.game.record import save_record
 from welfare_env.render.replay.annotations import Reasoning
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
-
-
-def written(folder, value, name="game.json"):
-    path = folder / name
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
 
 
 def of_dipcc(*phases):
@@ -51,12 +42,6 @@ def of_dipcc(*phases):
         "scoring_system": "sum_of_squares",
         "version": "1.0",
     }
-
-
-def of_the_site(saved):
-    """The same game as the site writes it."""
-    game = diplomacy.Game()
-    return {"gameID": 7, "variantID": 1, "phases": [site_phase(phase, game) for phase in saved["phases"]]}
 
 
 def assert_same_end(found, saved, folder):
@@ -124,16 +109,9 @@ def test_retreats_of_units_that_cannot_retreat(tmp_path, saved, played):
     assert_same_end(found, saved, tmp_path)
 
 
-def package_game(phase="S1901M"):
-    with contextlib.redirect_stdout(io.StringIO()):
-        game = diplomacy.Game()
-    game.set_current_phase(phase)
-    return game
-
-
 def test_the_package_ends_its_hundredth_year_in_an_empty_winter(tmp_path):
     """Although there is something to adjust; AI_Diplomacy's games of a hundred years end like this."""
-    theirs = package_game("F2000M")
+    theirs = new_game("F2000M")
     theirs.set_orders("FRANCE", ["A PAR - PIC", "A MAR - SPA"])
     theirs.process()
     saved = to_saved_game_format(theirs)
@@ -185,20 +163,16 @@ def test_an_army_that_can_walk_does_unless_it_says_via_and_a_fleet_convoys_it(tm
     assert found.game.rules.adjudication == "rulebook"
 
 
-def by_the_package():
-    """A game in which a support by its own power helps to dislodge A BEL, by the package's rulings (DATC 6.D.12)."""
+def test_a_game_may_follow_from_the_package_s_rulings_only(tmp_path):
+    """A support by its own power helps to dislodge A BEL (DATC 6.D.12)."""
     units = {"ENGLAND": ["A LON", "F NTH"], "FRANCE": ["A BEL", "A PIC"]}
     ordered = {"ENGLAND": ["A LON - BEL VIA", "F NTH C A LON - BEL"], "FRANCE": ["A BEL H", "A PIC S A LON - BEL"]}
     after = {"ENGLAND": ["A BEL", "F NTH"], "FRANCE": ["A PIC"]}
-    return of_dipcc(
+    saved = of_dipcc(
         ("S1901M", units, {}, ordered, []),
         ("S1901R", {**after, "FRANCE": ["A PIC", "*A BEL"]}, {}, {"FRANCE": ["A BEL D"]}, []),
         ("F1901M", after, {}, {}, []),
     )
-
-
-def test_a_game_may_follow_from_the_package_s_rulings_only(tmp_path):
-    saved = by_the_package()
     found = import_game(written(tmp_path, saved))
     assert (found.game.rules.adjudication, found.game.phase) == ("package", "F1901M")
     assert [note for note in found.notes if "package" in note]
@@ -208,27 +182,20 @@ def test_a_game_may_follow_from_the_package_s_rulings_only(tmp_path):
 # Files that do not follow from their orders.
 
 
-def wrong(tmp_path, name, units, orders, after=None):
-    """The error of a game whose second phase has a unit more than the orders explain."""
-    following = {"S1901M": "F1901M", "S1901R": "F1901M", "W1901A": "S1902M"}[name]
-    played = of_dipcc((name, units, {}, orders, []), (following, {**(after or units), "ITALY": ["A ROM"]}, {}, {}, []))
-    with pytest.raises(errors.RecordError) as told:
-        import_game(written(tmp_path, played))
-    return str(told.value)
-
-
 @pytest.mark.parametrize(
-    ("name", "units", "orders", "rule"),
+    ("name", "following", "units", "orders", "rule"),
     [
-        ("S1901M", ["A LON", "F NTH"], ["A LON - BEL VIA", "F NTH C A LON - BEL"], "6.F"),
-        ("W1901A", ["A NWY"], [], "6.J"),
-        ("S1901M", ["A NWY"], ["A NWY H"], "No rule"),
+        ("S1901M", "F1901M", ["A LON", "F NTH"], ["A LON - BEL VIA", "F NTH C A LON - BEL"], "6.F"),
+        ("W1901A", "S1902M", ["A NWY"], [], "6.J"),
+        ("S1901M", "F1901M", ["A NWY"], ["A NWY H"], "No rule"),
     ],
 )
-def test_an_error_names_the_rules_on_which_programs_differ(tmp_path, name, units, orders, rule):
-    told = wrong(tmp_path, name, {"TURKEY": units}, {"TURKEY": orders})
-    assert rule in told
-    assert "ITALY A ROM" in told
+def test_an_error_names_the_rules_on_which_programs_differ(tmp_path, name, following, units, orders, rule):
+    """The second phase has a unit more than the orders explain."""
+    after = {"TURKEY": units, "ITALY": ["A ROM"]}
+    saved = of_dipcc((name, {"TURKEY": units}, {}, {"TURKEY": orders}, []), (following, after, {}, {}, []))
+    with pytest.raises(errors.RecordError, match=rf"(?s){rule}.*ITALY A ROM|ITALY A ROM.*{rule}"):
+        import_game(written(tmp_path, saved))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +216,7 @@ def test_phases_out_of_order_are_refused(tmp_path, names):
 
 def agents(*diaries):
     """A game of two phases in which the agents' diaries grow."""
-    theirs = package_game()
+    theirs = new_game()
     theirs.process()
     saved = to_saved_game_format(theirs)
     for phase, diary in zip(saved["phases"], diaries, strict=True):
@@ -274,25 +241,10 @@ def test_plans_goals_and_diaries_are_annotations(tmp_path):
 # Any file.
 
 
-@pytest.fixture(scope="module")
-def played():
-    """Two years of random play of the package, with retreats, convoys, builds and messages."""
-    theirs, rng = package_game(), np.random.default_rng(3)
-    while theirs.get_current_phase() != "S1903M":
-        possible = theirs.get_all_possible_orders()
-        for power in POWERS:
-            places = [place for place in theirs.get_orderable_locations(power) if possible[place]]
-            theirs.set_orders(power, [sorted(possible[place])[rng.integers(len(possible[place]))] for place in places])
-        if theirs.get_current_phase()[-1] == "M":
-            phase = theirs.get_current_phase()
-            theirs.add_message(diplomacy.Message(sender="ITALY", recipient="GLOBAL", message="Ciao", phase=phase))
-        theirs.process()
-    return to_saved_game_format(theirs)
-
-
-def test_a_file_that_ends_anywhere_is_read_to_its_end(played, tmp_path):
-    for count in range(1, len(played["phases"])):
-        cut = played | {"phases": played["phases"][:count]}
+def test_a_file_that_ends_anywhere_is_read_to_its_end(tmp_path):
+    saved = to_saved_game_format(played(2, seed=3))
+    for count in range(1, len(saved["phases"])):
+        cut = saved | {"phases": saved["phases"][:count]}
         found = import_game(written(tmp_path, cut))
         assert found.game.phase == cut["phases"][-1]["name"]
         assert_same_end(found, cut, tmp_path)
@@ -313,12 +265,7 @@ HOSTILE = (None, 7, -1, 1e999, "", "\x1b[2J", "\ud800", "A XXX", "*F STP", [], [
 def test_with_a_hostile_value_anywhere_a_file_is_refused_or_read_whole(tmp_path, saved):
     places, rng = [keys for keys in leaves(saved) if keys], np.random.default_rng(7)
     for number in rng.permutation(len(places))[:50].tolist():
-        changed = json.loads(json.dumps(saved))
-        *path, last = places[number]
-        inner = changed
-        for key in path:
-            inner = inner[key]
-        inner[last] = HOSTILE[rng.integers(len(HOSTILE))]
+        changed = replaced(saved, places[number], HOSTILE[rng.integers(len(HOSTILE))])
         told = ""
         try:
             found = import_game(written(tmp_path, changed))

@@ -19,32 +19,24 @@ NUMBERS = CACHE[1]  # the package's own table of the site's numbers
 KINDS = {"M": "Diplomacy", "R": "Retreats", "A": "Builds"}
 
 
-def drawn_orders(theirs, rng):
-    """Random orders of all powers, in Winter too many; the package decides what it makes of them."""
-    possible = theirs.get_all_possible_orders()
-    for power in sorted(theirs.powers):
-        places = [place for place in theirs.get_orderable_locations(power) if possible[place]]
-        theirs.set_orders(power, [sorted(possible[place])[rng.integers(len(possible[place]))] for place in places])
-
-
-def new_game():
+def new_game(phase="S1901M"):
     with contextlib.redirect_stdout(io.StringIO()):
-        return diplomacy.Game()
+        game = diplomacy.Game()
+    game.set_current_phase(phase)
+    return game
 
 
 def played(years, seed):
-    theirs = new_game()
-    rng = np.random.default_rng(seed)
+    """A game of the package with random orders of all powers, in Winter too many, and messages."""
+    theirs, rng = new_game(), np.random.default_rng(seed)
     while not theirs.is_game_done and int(theirs.get_current_phase()[1:5]) < 1901 + years:
-        drawn_orders(theirs, rng)
-        if theirs.get_current_phase().endswith("M"):
-            for sender, recipient in (("FRANCE", "ENGLAND"), ("ITALY", "GLOBAL")):
-                text = f"Peace? {rng.integers(10**9)}"
-                theirs.add_message(
-                    diplomacy.Message(
-                        sender=sender, recipient=recipient, message=text, phase=theirs.get_current_phase()
-                    )
-                )
+        possible, phase = theirs.get_all_possible_orders(), theirs.get_current_phase()
+        for power in sorted(theirs.powers):
+            places = [place for place in theirs.get_orderable_locations(power) if possible[place]]
+            theirs.set_orders(power, [sorted(possible[place])[rng.integers(len(possible[place]))] for place in places])
+        for sender, recipient in (("FRANCE", "ENGLAND"), ("ITALY", "GLOBAL")) if phase.endswith("M") else ():
+            said = {"sender": sender, "recipient": recipient, "message": f"Peace? {rng.integers(10**9)}"}
+            theirs.add_message(diplomacy.Message(**said, phase=phase))
         theirs.process()
     return theirs
 
@@ -116,8 +108,7 @@ def site_phase(phase, game):
     }
 
 
-@pytest.fixture(scope="module")
-def site_game(saved):
+def of_the_site(saved):
     """The same game as the site's API gives it."""
     game = diplomacy.Game()
     phases = [site_phase(phase, game) for phase in saved["phases"]]
@@ -135,8 +126,8 @@ def test_a_game_of_the_package(saved, tmp_path):
     assert Game.from_record(json.loads(json.dumps(record))).units == found.game.units
 
 
-def test_a_game_of_the_site(saved, site_game, tmp_path):
-    found = import_game(written(tmp_path, site_game))
+def test_a_game_of_the_site(saved, tmp_path):
+    found = import_game(written(tmp_path, of_the_site(saved)))
     assert (found.program, found.id) == ("webDiplomacy", "7")
     assert_same_positions(found.record(), saved)
     theirs = import_game(written(tmp_path, saved, "same.json")).record()
@@ -267,23 +258,14 @@ def test_another_adjudication_is_refused_with_its_place_and_the_game_before_it_c
     assert name not in [phase["name"] for phase in found.record()["phases"]]
 
 
-def change(value, keys, new):
+def replaced(value, keys, new):
     """A copy of nested lists and objects with one value replaced."""
-    changed = copy.deepcopy(value)
+    changed = json.loads(json.dumps(value))
     inner = changed
     for key in keys[:-1]:
         inner = inner[key]
     inner[keys[-1]] = new
     return changed
-
-
-def refused(folder, value):
-    """The error of a file: its text is short and can be shown in any terminal."""
-    with pytest.raises(errors.RecordError, match=r"game\.json") as told:
-        import_game(written(folder, value))
-    assert len(str(told.value)) < 1500
-    assert str(told.value).isprintable()
-    return str(told.value)
 
 
 FIRST = ["phases", 0]
@@ -304,9 +286,12 @@ FIRST = ["phases", 0]
     ],
 )
 def test_damaged_files_are_refused(saved, tmp_path, keys, new):
-    """Values that are hostile anywhere: test_imported_forms.py."""
-    told = refused(tmp_path, change(saved, keys, new))
-    assert keys[:1] == ["phases"] or "phases" not in told
+    """With a short text for any terminal. Values that are hostile anywhere: test_imported_forms.py."""
+    with pytest.raises(errors.RecordError, match=r"game\.json") as told:
+        import_game(written(tmp_path, replaced(saved, keys, new)))
+    assert len(str(told.value)) < 1500
+    assert str(told.value).isprintable()
+    assert keys[:1] == ["phases"] or "phases" not in str(told.value)
 
 
 @pytest.mark.parametrize("text", ["", "[" * 100_000, '{"phases": [[]]}'])

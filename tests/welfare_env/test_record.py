@@ -33,11 +33,10 @@ def saved(game: Game) -> Any:
 
 @pytest.fixture(scope="module", params=[WELFARE, STANDARD, TOKENS], ids=["welfare", "standard", "tokens"])
 def states(request: pytest.FixtureRequest, speak_and_order: Act, scatter: Callable[..., Any]) -> list[Game]:
-    """Copies of one random game: twice in every phase (before and after its orders), and at the end."""
+    """Copies of one random game: in every phase after its orders, and at the end."""
     rng, found = np.random.default_rng(1), []
     game = Game.from_position("S1901M", *scatter(load_board(), rng, 40), rules=request.param)
     while not game.is_done:
-        found.append(copy.deepcopy(game))
         speak_and_order(game, rng)
         found.append(copy.deepcopy(game))
         game.advance()
@@ -46,19 +45,16 @@ def states(request: pytest.FixtureRequest, speak_and_order: Act, scatter: Callab
 
 
 class TestRoundTrip:
-    def test_every_phase_survives(self, states: list[Game], tmp_path: Path) -> None:
+    def test_every_phase_survives_and_goes_on_as_the_saved_one(self, states: list[Game], tmp_path: Path) -> None:
         for game in states:
             game.save(tmp_path / "game.json")
             again = Game.load(tmp_path / "game.json")
             assert saved(again) == saved(game), game.phase
             assert again.rules == game.rules
             assert again.position.state.same_as(game.position.state), game.phase
-
-    def test_a_loaded_game_goes_on_as_the_saved_one(self, states: list[Game], tmp_path: Path) -> None:
-        for game in states[3:-1:4]:
-            twin = copy.deepcopy(game)
-            twin.save(tmp_path / "game.json")
-            again = Game.load(tmp_path / "game.json")
+        for game in states[1:-1:2]:
+            game.save(tmp_path / "game.json")
+            again, twin = Game.load(tmp_path / "game.json"), copy.deepcopy(game)
             for either in (twin, again):
                 either.advance()
             assert saved(again) == saved(twin), game.phase
@@ -84,7 +80,7 @@ class TestExchange:
             Game.load(tmp_path / "theirs.json")
 
     def test_the_package_reads_our_games(self, states: list[Game]) -> None:
-        for game in states[::5]:
+        for game in states[::3]:
             theirs = from_saved_game_format(saved(game))
             assert theirs.get_current_phase() == game.phase
             for power in game.powers:
@@ -186,16 +182,11 @@ def change(path: str, value: Any) -> Callable[[Any], None]:
     return act
 
 
-def drop(number: int) -> Callable[[Any], None]:
-    return lambda record: record["phases"].pop(number)
-
-
 DAMAGE = {
     "a unit moved": change("phases.1.state.units.FRANCE", ["A MAR", "A GAS", "F MAO"]),
-    "a unit that cannot be": change("phases.0.state.units.FRANCE", ["F PAR"]),
     "an owner changed": change("phases.2.state.centers.FRANCE", ["BRE", "MAR", "PAR", "BEL"]),
     "points changed": change("phases.3.state.welfare.FRANCE", 7),
-    "a phase dropped": drop(1),
+    "a phase dropped": lambda record: record["phases"].pop(1),
     "a phase twice": lambda record: record["phases"].insert(2, record["phases"][2]),
     "a phase after the end": lambda record: record["phases"].append(record["phases"][-1]),
     "an order changed": change("phases.0.orders.FRANCE", ["A PAR - PIC", "F BRE - MAO"]),
@@ -205,11 +196,7 @@ DAMAGE = {
     "the rules dropped": change("welfare_env.rules", {}),
     "rules out of range": change("welfare_env.rules.years", 0),
     "another format": change("welfare_env.format", 3),
-    "a message to nobody": change("phases.0.messages.0.recipient", "NOBODY"),
     "a message in another phase": change("phases.0.messages.0.phase", "F1901M"),
-    "a message without text": change("phases.0.messages.0.message", ""),
-    "a void order of another type": change("phases.0.void.FRANCE", [5]),
-    "a phase of another type": change("phases.1", "F1901M"),
     "deep nesting in units": change("phases.0.state.units.FRANCE", json.loads("[" * 500 + "]" * 500)),
     "an endless name": change("phases.0.name", f"S{'1' * 5000}M"),
 }
@@ -308,8 +295,9 @@ def essence(record: Any) -> Any:
     ]
 
 
-def check_changed_record(small: Callable[[], Any], data: st.DataObject) -> None:
-    """Damages a record at random: it is refused, or what is read is what is written."""
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_changed_record_is_refused_or_means_what_it_says(small: Callable[[], Any], data: st.DataObject) -> None:
     record = small()
     for _ in range(data.draw(st.integers(1, 3), label="changes")):
         listed = places(record)
@@ -327,12 +315,6 @@ def check_changed_record(small: Callable[[], Any], data: st.DataObject) -> None:
     except (KeyError, TypeError, AttributeError):
         pytest.fail("a record of another form was read")
     assert essence(saved(game)) == meant
-
-
-@settings(max_examples=100)
-@given(data=st.data())
-def test_a_changed_record_is_refused_or_means_what_it_says(small: Callable[[], Any], data: st.DataObject) -> None:
-    check_changed_record(small, data)
 
 
 def test_a_saved_game_without_its_own_section_is_damaged(small: Callable[[], Any]) -> None:
