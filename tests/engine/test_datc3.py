@@ -154,12 +154,6 @@ def test_the_page_of_differences_names_what_disagrees() -> None:
     assert {case for cases in PACKAGE.values() for case in cases} <= set(re.findall(r"6\.\w\.\d+", page))
 
 
-def test_orders_in_words() -> None:
-    assert spelled_out("F GAS S F MAO - SPA/NC") == (
-        "Fleet Gascony supports Fleet Mid-Atlantic Ocean moves to Spain (north coast)"
-    )
-
-
 def test_a_game_on_the_reference_engine_says_by_whose_rulings_it_was_played() -> None:
     game = Game(rules=Rules(years=1), engine="reference")
     assert game.rules == Rules(years=1, adjudication="package")

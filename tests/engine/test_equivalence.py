@@ -10,7 +10,7 @@ import pytest
 
 from tools.equivalence.comparing import Duel, Tally, play, suites
 from tools.equivalence.lively import lively
-from tools.equivalence.situations import routes_of, situations
+from tools.equivalence.situations import situations
 from welfare_env import Rules, load_board
 from welfare_env.board.orders import CONVOY, SUPPORT_HOLD, VIA
 from welfare_env.engine import FLAG, Legal, State
@@ -101,19 +101,10 @@ def test_crowded_positions_bring_up_everything() -> None:
     """What the comparison is worth: no rare situation is missing from it (circular moves are among the DATC cases)."""
     tally = play(SUITES["crowded positions"], SEED, range(60))
     assert tally.mismatches == []
-    for situation in (
-        "attacks on one's own",
-        "beleaguered garrisons",
-        "convoys that may cut a support about their fleet",
-        "convoys with several routes",
-        "head-to-heads with support",
-        "removals decided by name",
-        "units in retreat conflicts",
-        "swaps by convoy",
-        "units without order",
-        "victories",
-    ):
-        assert tally.counts[situation], situation
+    rare = ["attacks on one's own", "beleaguered garrisons", "convoys that may cut a support about their fleet"]
+    rare += ["convoys with several routes", "head-to-heads with support", "removals decided by name", "victories"]
+    rare += ["units in retreat conflicts", "swaps by convoy", "units without order"]
+    assert [situation for situation in rare if not tally.counts[situation]] == []
     for kind, word in ((VIA, "ok"), (VIA, "no convoy"), (VIA, "bounce"), (CONVOY, "disrupted"), (SUPPORT_HOLD, "cut")):
         assert tally.became[kind, word], (kind, word)
 
@@ -160,18 +151,6 @@ def test_a_fault_is_found_and_reported_as_a_program(fault: dict, seen: str, caps
     assert seen in found
     exec(found, {})  # noqa: S102 (our own words)
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"fast", "reference"}
-
-
-def test_a_game_does_not_depend_on_who_plays_it() -> None:
-    suite = SUITES["crowded positions"]
-    apart = [play(suite, SEED, [number]).became for number in (2, 3)]
-    assert sum(apart, start=Tally().became) == play(suite, SEED, [2, 3]).became
-
-
-def test_routes_are_those_of_the_board() -> None:
-    routes = routes_of(load_board())["LON", "BEL"]
-    assert frozenset({"NTH"}) in routes
-    assert frozenset({"ENG"}) in routes
 
 
 @pytest.mark.slow

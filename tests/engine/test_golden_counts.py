@@ -31,7 +31,7 @@ LEGAL = {
         "UKRAINE": 63,
     },
 }
-TOTAL = {"standard": 238, "ancmed": 148, "modern": 435}
+
 
 # Different positions that a power can bring about in the first phase while the others hold. Left out are those of
 # modern's powers that have more than ten thousand ways to order their units.
@@ -40,7 +40,11 @@ REACHABLE = {
     "ancmed": {"CARTHAGE": 71, "EGYPT": 128, "GREECE": 73, "PERSIA": 58, "ROME": 86},
     "modern": {"BRITAIN": 392, "EGYPT": 84, "ITALY": 457, "POLAND": 135, "SPAIN": 61, "TURKEY": 604},
 }
-PAIRS = [(map_name, power) for map_name, powers in REACHABLE.items() for power in powers]
+PAIRS = [
+    pytest.param(map_name, power, marks=[pytest.mark.slow] * (map_name == "modern"))
+    for map_name, powers in REACHABLE.items()
+    for power in powers
+]
 
 
 def engine_of(map_name: str, name: str = "fast") -> Engine:
@@ -79,7 +83,7 @@ def test_legal_orders_at_the_opening(map_name: str) -> None:
     legal = engine.legal(engine.initial())
     counted = {power: int((legal.powers == n).sum()) for n, power in enumerate(engine.board.powers)}
     assert counted == LEGAL[map_name]
-    assert sum(counted.values()) == len(legal.orders) == TOTAL[map_name]
+    assert sum(counted.values()) == len(legal.orders)
 
 
 @pytest.mark.parametrize(

@@ -36,25 +36,9 @@ def results(game: Game, unit: str) -> list[str]:
 LON_BEL = {"ENGLAND": "A LON - BEL VIA, F NTH C A LON - BEL, F ENG S A LON - BEL"}
 
 
-def test_after_a_convoyed_attack_retreats_are_adjacent_and_empty() -> None:
-    orders = LON_BEL | {"FRANCE": "A BEL H", "GERMANY": "A HOL H"}
-    assert play(orders).dislodged["FRANCE"] == {"A BEL": ("BUR", "PIC", "RUH")}
-    assert play(orders, PACKAGE).dislodged["FRANCE"] == {"A BEL": ("BUR", "HOL", "PIC", "RUH")}
-
-
 def test_a_province_left_empty_by_a_stand_off_is_closed() -> None:
     contested = {"FRANCE": "A BEL H, A PAR - BUR", "GERMANY": "A MUN - BUR"}
     assert play(LON_BEL | contested).dislodged["FRANCE"] == {"A BEL": ("HOL", "PIC", "RUH")}
-
-
-def test_the_attackers_origin_is_open_only_after_a_convoy() -> None:
-    """DATC 6.H.11: the army went another way."""
-    by_sea = {
-        "FRANCE": "A GAS - MAR VIA, A BUR S A GAS - MAR, F MAO C A GAS - MAR, F WES C A GAS - MAR, F LYO C A GAS - MAR"
-    }
-    assert "GAS" in play(by_sea | {"ITALY": "A MAR H"}).dislodged["ITALY"]["A MAR"]
-    by_land = {"FRANCE": "A GAS - MAR, A BUR S A GAS - MAR"}
-    assert "GAS" not in play(by_land | {"ITALY": "A MAR H"}).dislodged["ITALY"]["A MAR"]
 
 
 def test_a_convoy_that_seemed_lost_is_one() -> None:
@@ -66,14 +50,6 @@ def test_a_convoy_that_seemed_lost_is_one() -> None:
     }
     assert "PRU" in play(orders).dislodged["AUSTRIA"]["A LVN"]
     assert "PRU" not in play(orders, PACKAGE).dislodged["AUSTRIA"]["A LVN"]
-
-
-def test_a_unit_with_closed_retreats_only_is_disbanded_at_once() -> None:
-    """DATC 6.F.21: no phase follows in which nothing can be ordered."""
-    orders = LON_BEL | {"FRANCE": "A BEL H, A BUR H, A PIC H", "GERMANY": "A HOL H, A RUH H"}
-    game = play(orders)
-    assert game.phase == "F1901M"
-    assert results(game, "A BEL") == ["dislodged"]
 
 
 def test_an_occupied_retreat_cannot_be_given() -> None:
@@ -116,21 +92,6 @@ def test_an_army_that_a_fleet_of_its_power_convoys_goes_by_sea() -> None:
     sunk = orders | {"FRANCE": "F WES - TYS, F LYO S F WES - TYS"}
     assert results(play(sunk), "A NAP") == ["no convoy"]
     assert results(play(sunk, PACKAGE), "A NAP") == []
-
-
-def test_a_foreign_fleet_does_not_carry_an_army_that_can_walk() -> None:
-    """DATC 6.G.2: kidnapping."""
-    orders = {"ENGLAND": "A NWY - SWE", "RUSSIA": "A SWE - NWY", "GERMANY": "F SKA C A NWY - SWE"}
-    assert results(play(orders), "A NWY") == ["bounce"]
-    orders["ENGLAND"] = "A NWY - SWE VIA"
-    assert results(play(orders), "A NWY") == []
-
-
-def test_via_without_a_convoy_fails() -> None:
-    """DATC 6.G.8."""
-    orders = {"FRANCE": "A BEL - HOL VIA", "ENGLAND": "F NTH - HEL"}
-    assert results(play(orders), "A BEL") == ["no convoy"]
-    assert results(play(orders, PACKAGE), "A BEL") == []
 
 
 def test_ones_own_support_dislodges_nothing_not_even_by_convoy() -> None:

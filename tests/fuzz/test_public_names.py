@@ -4,6 +4,7 @@ Methods that a subclass fills in (`ScriptedPolicy.movement` ...) get views from 
 """
 
 import functools
+import importlib
 import inspect
 import json
 from collections.abc import Callable
@@ -72,6 +73,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "vector": (lambda: welfare_env.vector_env(2, "clique:3", years=1), ["reset", "step", "observe"]),
     "welfare_env": (lambda: welfare_env, ["load_board", "make", "parallel_env", "vector_env", "import_game"]),
     "agents": (lambda: agents, ["canonical", "make", "read_profile", "DovePolicy", "DeterrentPolicy", "MixPolicy"]),
+    "trainings": (lambda: importlib.import_module("training.board.config"), ["TrainConfig"]),
     "profile": (lambda: agents.read_profile("2*dove + 1*random"), ["seats"]),
     "dove, not reset": (functools.partial(agents.make, "dove"), ["reset", "act", "reseed"]),
     **{f"{spec}, reset": (functools.partial(reset, spec), ["reset", "act", "reseed"]) for spec in SPECS},

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from welfare_env import Board, Game, Rules, load_board
+from welfare_env import Board, Game, Rules
 from welfare_env.engine.engines import ENGINES
 from welfare_env.game.press import TOKENS
 
@@ -128,22 +128,6 @@ def dislodging() -> Callable[..., Game]:
         game = Game.from_position(phase, units, centers, rules=rules)
         game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR"])
         game.advance()
-        return game
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def taking_spain() -> Callable[..., Game]:
-    """``taking_spain(number, rules)``: France has just taken its `number`-th center in Fall 1905."""
-
-    def make(number: int, rules: Rules) -> Game:
-        others = [center for center in load_board().centers if center != "SPA"]
-        centers = {"FRANCE": others[: number - 1], "TURKEY": others[number - 1 :]}
-        game = Game.from_position("F1905M", {"FRANCE": ["A MAR"]}, centers, rules=rules)
-        game.submit("FRANCE", ["A MAR - SPA"])
-        game.advance()
-        assert len(game.centers["FRANCE"]) == number
         return game
 
     return make

@@ -1,6 +1,8 @@
-"""Drawings of boards: which board gets which, and graphs without discs on each other."""
+"""Drawings of boards: the standard one with its own borders, graphs for others, and nothing lies on anything else."""
 
+import copy
 import itertools
+import json
 import math
 import re
 from importlib import resources
@@ -8,67 +10,110 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from tools.atlas.boxes import Box, label_box, unit_box
+from tools.atlas.borders import KINDS, Outlines, board_facts, drawn_facts, gaps
+from tools.atlas.boxes import ASCENT, DESCENT, Box, label_box, unit_box
 from welfare_env import load_board
 from welfare_env.render.curves import Curve
 from welfare_env.render.drawing import CLOSEST, RADIUS, drawing_of, graph_drawing
 from welfare_env.render.orders import orders_layer
 
+FILE = resources.files("welfare_env.render").joinpath("atlas/standard.json")
+ROOM = 540  # pixels of the map's width on a replay in a window of 1280x800, where labels are to be read
 TOY = "shared-clique:20"
 GRAPHS = ["ancmed", TOY]
 
 
-@pytest.mark.parametrize("name", ["standard", "standard_fleet_rome"])
-def test_boards_with_the_standard_borders_are_drawn_as_the_standard_one(name):
-    board = load_board(name)
+@pytest.fixture(scope="module")
+def data():
+    return json.loads(FILE.read_text("utf-8"))
+
+
+def boxes_of(drawing):
+    """Labels, units (one in every province and at every named coast) and dislodged units: name -> box, of each."""
+    provinces = drawing.provinces.values()
+    units = {p.name: unit_box(p.unit) for p in provinces}
+    units |= {place: unit_box(at) for p in provinces for place, at in p.coasts.items()}
+    dislodged = {f"dislodged in {p.name}": unit_box(p.dislodged, dislodged=True) for p in provinces}
+    return {f"label of {p.name}": label_box(p) for p in provinces}, units, dislodged
+
+
+def overlapping(boxes, others=None):
+    pairs = itertools.combinations(boxes, 2) if others is None else itertools.product(boxes, others)
+    return [(a, b) for a, b in pairs if boxes[a].overlaps((boxes if others is None else others)[b])]
+
+
+# The standard board
+
+
+def test_provinces_touch_exactly_where_the_board_says_so_without_gaps(data):
+    board = load_board("standard")
+    facts, drawn = board_facts(board), drawn_facts(Outlines(data), board)
+    assert facts == drawn
+    assert [len(facts[kind]) for kind in KINDS] == [111, 21, 75, 45]  # 252 together
+    assert gaps(Outlines(data)) == []
+
+
+def test_a_wrong_border_would_be_seen(data):
+    wrong = copy.deepcopy(data)
+    provinces = wrong["provinces"]
+    provinces["TUS"]["area"], provinces["UKR"]["area"] = provinces["UKR"]["area"], provinces["TUS"]["area"]
+    drawn = drawn_facts(Outlines(wrong), load_board("standard"))
+    assert ("PIE", "TUS") not in drawn["land-land"]
+    assert ("PIE", "UKR") in drawn["land-land"]
+
+
+def test_every_label_is_at_least_nine_pixels_high():
+    drawing = drawing_of(load_board("standard"))
+    assert min((ASCENT + DESCENT) * p.label_size * ROOM / drawing.width for p in drawing.provinces.values()) >= 9
+
+
+def test_on_a_full_board_no_label_or_unit_lies_on_another_or_outside():
+    drawing = drawing_of(load_board("standard"))
+    labels, units, dislodged = boxes_of(drawing)
+    assert (len(labels), len(units), len(dislodged)) == (75, 75 + 6, 75)
+    assert overlapping(labels) == overlapping(labels, units) == overlapping(units | dislodged) == []
+    boxes = [*labels.values(), *units.values(), *dislodged.values()]
+    assert min(min(box.left, box.top) for box in boxes) >= 0
+    assert max(box.right for box in boxes) <= drawing.width
+    assert max(box.bottom for box in boxes) <= drawing.height
+
+
+def test_a_board_with_the_standard_borders_is_drawn_as_the_standard_one():
+    board = load_board("standard_fleet_rome")
     drawing = drawing_of(board)
     assert drawing.edges == ()
-    assert set(drawing.provinces) == set(board.provinces)
     assert {p.name for p in drawing.provinces.values() if p.center} == set(board.centers)
 
 
-def _all_centers(tmp_path):
-    """The standard board, but every province is a center."""
+def test_new_centers_have_marks_that_lie_on_nothing_else(tmp_path):
+    """On the standard board with every province a center."""
     standard = load_board("standard")
     text = resources.files("diplomacy").joinpath("maps/standard.map").read_text()
-    file = tmp_path / "rich.map"
     more = " ".join(sorted(set(standard.provinces) - set(standard.centers)))
-    file.write_text(text.replace("\nUNOWNED ", f"\nUNOWNED {more} ", 1))
-    board = load_board(str(file))
+    (tmp_path / "rich.map").write_text(text.replace("\nUNOWNED ", f"\nUNOWNED {more} ", 1))
+    board = load_board(str(tmp_path / "rich.map"))
     assert set(board.centers) == set(board.provinces)
-    return board
-
-
-def test_new_centers_have_marks_that_lie_on_nothing_else(tmp_path):
-    usual, drawing = drawing_of(load_board("standard")), drawing_of(_all_centers(tmp_path))
+    usual, drawing = drawing_of(standard), drawing_of(board)
     assert drawing.edges == ()
-    marks = {
-        p.name: Box(p.center[0] - 6.4, p.center[1] - 6.4, p.center[0] + 6.4, p.center[1] + 6.4)
-        for p in drawing.provinces.values()
-    }
-    boxes = {f"label of {p.name}": label_box(p) for p in drawing.provinces.values()}
-    boxes |= {f"unit in {p.name}": unit_box(p.unit) for p in drawing.provinces.values()}
-    boxes |= {f"fleet at {place}": unit_box(at) for p in drawing.provinces.values() for place, at in p.coasts.items()}
-    boxes |= {f"dislodged in {p.name}": unit_box(p.dislodged, dislodged=True) for p in drawing.provinces.values()}
-    assert [(name, what) for name, mark in marks.items() for what, box in boxes.items() if mark.overlaps(box)] == []
-    assert [pair for pair in itertools.combinations(marks, 2) if marks[pair[0]].overlaps(marks[pair[1]])] == []
+    spots = {p.name: p.center for p in drawing.provinces.values()}
+    marks = {name: Box(x - 6.4, y - 6.4, x + 6.4, y + 6.4) for name, (x, y) in spots.items()}
+    labels, units, dislodged = boxes_of(drawing)
+    assert overlapping(marks) == overlapping(marks, labels | units | dislodged) == []
     assert min(min(mark.left, mark.top) for mark in marks.values()) >= 0
-    assert all(drawing.provinces[name].center == p.center for name, p in usual.provinces.items() if p.center)
+    assert all(spots[name] == p.center for name, p in usual.provinces.items() if p.center)
+
+
+# Graphs
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_a_graph_has_a_line_for_each_border(name):
+def test_a_graph_has_a_line_for_each_border_and_no_two_discs_touch(name):
     board = load_board(name)
     steps = {frozenset((piece[2:5], place[:3])) for piece, places in board.moves.items() for place in places}
     drawing = graph_drawing(board)
     assert {frozenset((edge.a, edge.b)) for edge in drawing.edges} == steps
     assert set(drawing.provinces) == set(board.provinces)
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_no_two_discs_of_a_graph_touch(name):
-    drawing = graph_drawing(load_board(name))
-    spots = [_middle(p) for p in drawing.provinces.values()]
+    spots = [province.middle for province in drawing.provinces.values()]
     assert min(math.dist(a, b) for a, b in itertools.combinations(spots, 2)) > CLOSEST - 0.2 > 2 * RADIUS
     assert min(min(spot) for spot in spots) > RADIUS
     assert max(x for x, _ in spots) < drawing.width - RADIUS
@@ -79,16 +124,16 @@ def test_no_two_discs_of_a_graph_touch(name):
 def test_unit_dislodged_unit_and_label_have_room_in_their_disc(name):
     for province in graph_drawing(load_board(name)).provinces.values():
         boxes = [unit_box(province.unit), unit_box(province.dislodged, dislodged=True), label_box(province)]
-        assert [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])] == []
-        x, y = _middle(province)
-        assert all(
-            x - RADIUS < b.left and b.right < x + RADIUS and y - RADIUS < b.top and b.bottom < y + RADIUS for b in boxes
-        )
+        assert overlapping(dict(enumerate(boxes))) == []
+        x, y = province.middle
+        disc = Box(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS)
+        assert all(disc.left < b.left and b.right < disc.right for b in boxes)
+        assert all(disc.top < b.top and b.bottom < disc.bottom for b in boxes)
 
 
 def test_on_a_toy_board_cores_are_on_a_circle_and_leaves_outside():
     drawing = graph_drawing(load_board(TOY))
-    spots = {p.name: np.array(_middle(p)) for p in drawing.provinces.values()}
+    spots = {p.name: np.array(p.middle) for p in drawing.provinces.values()}
     middle = np.mean([spot for name, spot in spots.items() if name[0] == "C"], 0)
     away = {name: float(np.linalg.norm(spot - middle)) for name, spot in spots.items()}
     cores = [length for name, length in away.items() if name[0] == "C"]
@@ -100,18 +145,11 @@ def test_no_arrow_of_a_graph_crosses_a_label():
     """Every move, one at a time, failed or not: lines end at the edge of a disc."""
     board = load_board(TOY)
     drawing = graph_drawing(board)
-    labels = [label_box(province) for province in drawing.provinces.values()]
+    labels, _, _ = boxes_of(drawing)
     steps = {(piece[2:], place) for piece, places in board.moves.items() for place in places}
     for start, end in sorted(steps)[:: max(1, len(steps) // 60)]:
         layer = orders_layer(drawing, ["X"], {"X": [f"A {start} - {end}"]}, {})
         path = re.search(r'class="line" d="M([^"]+)"', layer)[1]
         points = tuple(tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+) (-?[\d.]+)", path))
-        assert not any(
-            box.overlaps(Box(x, y, x, y))
-            for x, y in (Curve(points).at(step / 16) for step in range(17))
-            for box in labels
-        )
-
-
-def _middle(province):
-    return province.middle
+        along = {step: Box(x, y, x, y) for step, (x, y) in enumerate(Curve(points).at(n / 16) for n in range(17))}
+        assert overlapping(along, labels) == []

@@ -133,20 +133,6 @@ def test_random_positions_can_be_read_back(map_name: str, play_on: Callable[...,
     assert len(seen_phases) >= 4 or map_name != "standard"
 
 
-@pytest.mark.parametrize("map_name", MAPS)
-def test_powers_are_rotated_so_that_the_observer_comes_first(map_name: str, scatter: Callable) -> None:
-    board, rng = load_board(map_name), np.random.default_rng(1)
-    game = Game.from_position(f"S{board.first_year:04d}M", *scatter(board, rng, 7), map_name=map_name)
-    first = Decoded(board, board.powers[0], observe(board, game.position.state, 10, 0))
-    for number, power in enumerate(board.powers):
-        seen = Decoded(board, power, observe(board, game.position.state, 10, number))
-        assert seen.powers[0] == power
-        for name in ("unit", "owner", "home", "balance", "welfare"):
-            assert np.array_equal(np.roll(seen.columns[name], number, axis=1), first.columns[name]), name
-        for name in ("fleet", "coast", "center", "kind", "phase"):
-            assert np.array_equal(seen.columns[name], first.columns[name]), name
-
-
 @pytest.mark.parametrize("press", [None, "text"])
 def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None:
     env = welfare_env.make(press=press, message_rounds=1, years=2)
@@ -160,6 +146,7 @@ def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None
             continue
         game, view = env.unwrapped.game, info["view"]
         check(game, agent, observation["observation"])
+        check(game, game.powers[0], env.state())
         decoded = Decoded(game.board, agent, observation["observation"])
         check_orders(game, view.orders, decoded)
         assert decoded.everywhere("messages") == (view.asked == "messages")
@@ -193,16 +180,7 @@ def test_ones_own_orders_are_seen_and_those_of_others_are_not(phase: str, draw_o
         check_orders(game, game.orders(power), Decoded(board, power, seen))
 
 
-@pytest.mark.parametrize("make", [welfare_env.make, welfare_env.parallel_env], ids=lambda make: make.__name__)
-def test_state_is_the_board_as_the_first_power_sees_it(make: Callable[..., Any]) -> None:
-    env = make(press=None)
-    env.reset(seed=0)
-    game = env.unwrapped.game
-    check(game, game.powers[0], env.state())
-    assert env.state_space.contains(env.state())
-
-
-def test_the_parallel_environment_shows_the_position() -> None:
+def test_the_parallel_environment_shows_the_position_and_the_state_is_what_the_first_power_sees() -> None:
     env = welfare_env.parallel_env(message_rounds=1, years=1)
     seen, infos = env.reset()
     while env.agents:
@@ -210,6 +188,7 @@ def test_the_parallel_environment_shows_the_position() -> None:
             check(env.game, agent, observation["observation"])
             asked = Decoded(env.board, agent, observation["observation"]).everywhere("messages")
             assert asked == (infos[agent]["view"].asked == "messages")
+        check(env.game, env.agents[0], env.state())
         seen, _, _, _, infos = env.step({})
 
 
@@ -246,12 +225,12 @@ def test_positions_with_different_legal_futures_look_different(map_name, play_on
 
 @pytest.mark.parametrize("make", [welfare_env.make, welfare_env.parallel_env], ids=lambda make: make.__name__)
 def test_the_number_of_the_message_round_is_seen(make: Callable[..., Any]) -> None:
-    env, numbers = make(press="tokens", message_rounds=3, years=1), []
+    env, numbers, is_parallel = make(press="tokens", message_rounds=3, years=1), [], make is welfare_env.parallel_env
     env.reset(seed=0)
-    for _ in range(40 if make is welfare_env.make else 4):
-        agent = env.agents[0] if make is welfare_env.parallel_env else env.agent_selection
-        seen = env._observation(agent) if make is welfare_env.parallel_env else env.observe(agent)
-        numbers.append(tuple(Decoded(env.unwrapped.board, agent, seen["observation"]).everywhere("round").tolist()))
-        env.step({} if make is welfare_env.parallel_env else {"orders": 0, "messages": {}})
+    for _ in range(4 if is_parallel else 40):
+        agent = env.agents[0] if is_parallel else env.agent_selection
+        seen = (env._observation if is_parallel else env.observe)(agent)["observation"]
+        numbers.append(tuple(Decoded(env.unwrapped.board, agent, seen).everywhere("round").tolist()))
+        env.step({} if is_parallel else {"orders": 0, "messages": {}})
     third = np.float32(1 / 3)
     assert list(dict.fromkeys(numbers)) == [(third, 0), (np.float32(2 / 3), 0), (1, 1), (0, 0)]

@@ -80,7 +80,8 @@ class TestExchange:
             Game.load(tmp_path / "theirs.json")
 
     def test_the_package_reads_our_games(self, states: list[Game]) -> None:
-        for game in states[::3]:
+        without_gifts = [game for game in states if not game.phase.endswith("A")]  # which it knows in the past only
+        for game in without_gifts[::3]:
             theirs = from_saved_game_format(saved(game))
             assert theirs.get_current_phase() == game.phase
             for power in game.powers:

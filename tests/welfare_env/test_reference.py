@@ -117,13 +117,12 @@ def play_all(map_name: str, rules: Rules, seed: int, draw_orders: Drawer, start:
     return games[0]
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer) -> None:
-    assert len(play_all(map_name, RULES, seed, draw_orders).history) >= 12
+def test_random_game_is_the_packages(map_name: str, draw_orders: Drawer) -> None:
+    assert len(play_all(map_name, RULES, 0, draw_orders).history) >= 12
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
 def test_crowded_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 40)
@@ -140,62 +139,42 @@ def test_long_random_game_is_the_packages(map_name: str, seed: int, draw_orders:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("map_name", OTHER_MAPS)
-def test_random_game_on_other_maps_is_the_packages(
-    map_name: str, seed: int, draw_orders: Drawer, scatter: Callable
-) -> None:
+def test_random_game_on_other_maps_is_the_packages(map_name: str, draw_orders: Drawer, scatter: Callable) -> None:
     board = load_board(map_name)
-    start = scatter(board, np.random.default_rng(seed), len(board.provinces) // 2)
-    play_all(map_name, RULES, seed, draw_orders)
-    play_all(map_name, RULES, seed, draw_orders, start)
+    start = scatter(board, np.random.default_rng(0), len(board.provinces) // 2)
+    play_all(map_name, RULES, 0, draw_orders)
+    play_all(map_name, RULES, 0, draw_orders, start)
 
 
-class TestStates:
-    """An engine keeps no game: what it answers depends on the state alone."""
-
-    @pytest.mark.parametrize("variant", ["welfare", "standard"])
-    def test_states_can_be_played_in_any_sequence(
-        self, engine: str, variant: str, draw_orders: Drawer, scatter: Callable
-    ) -> None:
-        rules, rng = Rules(variant=variant, years=3), np.random.default_rng(3)
-        game = Game.from_position("S1901M", *scatter(load_board(), rng, 40), rules=rules, engine=engine)
-        played = []
-        while not game.is_done:
-            before, orders = game.position, {power: draw_orders(game, power, rng) for power in game.powers}
-            for power in game.powers:
-                game.submit(power, orders[power])
-            game.advance()
-            index = game.board.orders.index
-            numbers = [np.array([index[text] for text in orders[power]], np.int32) for power in game.powers]
-            played.append((before, numbers, game.position, game.history[-1]))
-        other = make_engine(engine, game.board, game.rules)
-        for index in rng.permutation(len(played)):
-            before, numbers, after, record = played[index]
-            assert other.step(before.state, numbers)[0].same_as(after.state), record.phase
-            again = other.legal(before.state)
-            for name in ("orders", "slots", "powers"):
-                assert np.array_equal(getattr(again, name), getattr(before.legal, name)), record.phase
-
-    @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-    def test_a_state_survives_the_way_through_words(
-        self, engine: str, map_name: str, draw_orders: Drawer, scatter: Callable
-    ) -> None:
-        rules, rng, board = Rules(years=3, press=None), np.random.default_rng(6), load_board(map_name)
-        name = f"S{board.first_year:04d}M"
-        game = Game.from_position(name, *scatter(board, rng, 40), rules=rules, map_name=map_name, engine=engine)
-        while not game.is_done:
-            state = game.position.state
-            dislodged = {power: units for power, units in game.dislodged.items() if units}
-            again = Game.from_position(
-                game.phase, game.units, game.centers, dislodged, game.welfare, rules, map_name, engine
-            ).position.state
-            for name in ("units", "dislodged", "retreats", "owners", "welfare"):
-                assert np.array_equal(getattr(state, name), getattr(again, name)), f"{game.phase}: {name}"
-            assert (state.phase, state.year) == (again.phase, again.year)
-            for power in game.powers:
-                game.submit(power, draw_orders(game, power, rng))
-            game.advance()
+@pytest.mark.parametrize(
+    ("map_name", "variant"), [("standard", "welfare"), ("standard", "standard"), ("ancmed", "welfare")]
+)
+def test_what_an_engine_answers_depends_on_the_state_alone(
+    engine: str, map_name: str, variant: str, play_on: Callable[..., Game], scatter: Callable
+) -> None:
+    """A game's states are played again in any sequence, and survive the way through words."""
+    rules, rng, board = Rules(variant=variant, years=3, press=None), np.random.default_rng(3), load_board(map_name)
+    begin = Game.from_position(
+        f"S{board.first_year:04d}M", *scatter(board, rng, 40), rules=rules, map_name=map_name, engine=engine
+    )
+    history, index = play_on(begin, rng).history, board.orders.index
+    assert any(record.phase.endswith("R") for record in history)
+    other = make_engine(engine, board, begin.rules)
+    for record in (history[number] for number in rng.permutation(len(history))):
+        state, dislodged = record.position.state, record.position.dislodged
+        numbers = [np.array([index[text] for text in record.orders[power]], np.int32) for power in board.powers]
+        assert other.step(state, numbers)[0].same_as(record.after.state), record.phase
+        again = other.legal(state)
+        for name in ("orders", "slots", "powers"):
+            assert np.array_equal(getattr(again, name), getattr(record.position.legal, name)), record.phase
+        lost = {power: units for power, units in dislodged.items() if units}
+        read = Game.from_position(
+            record.phase, record.units, record.centers, lost, record.welfare, rules, map_name, engine
+        ).position.state
+        for name in ("units", "dislodged", "retreats", "owners", "welfare"):
+            assert np.array_equal(getattr(state, name), getattr(read, name)), f"{record.phase}: {name}"
+        assert (state.phase, state.year) == (read.phase, read.year)
 
 
 PLAY_GAMES = """

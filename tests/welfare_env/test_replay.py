@@ -9,8 +9,7 @@ import pytest
 
 from welfare_env import Game, RecordError, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
-from welfare_env.render.replay.data import page_data
-from welfare_env.render.replay.events import attacks, events
+from welfare_env.render.replay.events import events
 from welfare_env.render.replay.page import as_json, replay_page
 
 HOSTILE = (
@@ -73,21 +72,13 @@ def test_the_page_shows_every_phase(game):
     assert phases[0]["title"] == "Spring 1901, movement"
 
 
-def test_orders_come_with_their_results(war):
-    first = page_data(war.record(), Annotations())["phases"][0]
-    assert first["orders"]["GERMANY"] == [["A BER - MUN", ["bounce"]]]
-    assert first["orders"]["FRANCE"][0] == ["A RUH - MUN", []]
-
-
-def test_attacks_are_orders_to_go_where_others_are(war):
-    found = [(each.attacker, each.victim, each.order) for each in attacks(war.record()["phases"])]
-    assert found == [("FRANCE", "GERMANY", "A RUH - MUN")]
-
-
-def test_events_tell_what_stands_out(war):
+def test_results_and_events_tell_what_stands_out(war):
     found = [(each.phase, each.kind) for each in events(war.record()["phases"])]
     assert found == [("F1901M", "first attack"), ("F1901M", "stolen"), ("W1901A", "disarmament")]
     assert "FRANCE takes MUN from GERMANY" in [each.text for each in events(war.record()["phases"])]
+    first = embedded(page_of(war))["phases"][0]
+    assert first["orders"]["GERMANY"] == [["A BER - MUN", ["bounce"]]]
+    assert first["orders"]["FRANCE"][0] == ["A RUH - MUN", []]
 
 
 def test_root_nash_welfare_so_far_is_the_geometric_mean_a_year(game):
@@ -104,6 +95,7 @@ def test_root_nash_welfare_so_far_is_the_geometric_mean_a_year(game):
 def test_any_map_has_a_page(map_name, full_press):
     game = full_press(map_name, years=1, message_rounds=1)
     assert len(embedded(page_of(game))["phases"]) == len(game.history) + 1
+    assert page_of(game) == page_of(Game.from_record(game.record()))
 
 
 @pytest.mark.parametrize("phase", ["S1901M", "F1901R"])
@@ -174,10 +166,6 @@ def test_the_policy_names_the_script_and_the_style_and_no_address(game):
     assert "unsafe" not in policy
     assert set(re.findall(r"https?://[^\s\"'`)]+", page)) == {"http://www.w3.org/2000/svg"}
     assert " style=" not in page  # which the policy would refuse
-
-
-def test_the_same_game_gives_the_same_page(game):
-    assert page_of(game) == page_of(Game.from_record(game.record()))
 
 
 def test_replay_writes_the_page(game, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 import welfare_env
 from benchmarks.replay import findings
+from tests.welfare_env.test_replay import HOSTILE as hostile
 from tools.browser import Browser, BrowserError, chromium
 from welfare_env import Game, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
@@ -34,14 +35,7 @@ const box = document.querySelector(one).getBoundingClientRect();
 return box.top < 0 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth })"""
 
 
-HOSTILE = (
-    "</script><script>window.hacked = 1</script>",
-    '"><img src=x onerror="window.hacked = 1">',
-    "<svg onload=window.hacked=1><a href='javascript:window.hacked=1'>click</a></svg>",
-    "data:text/html,<script>window.hacked=1</script>",
-    "\u202eright to left",
-    "x" * 100_000,
-)
+HOSTILE = (*hostile[:4], "\u202eright to left", "x" * 100_000)
 
 
 @pytest.fixture(scope="module")
@@ -237,12 +231,8 @@ def test_hostile_texts_are_shown_and_do_nothing(browser, folder):
     assert browser.ask("document.getElementById('title').textContent") == HOSTILE[0]
     for tab in ("orders", "events"):
         browser.click(f"#tab-{tab}")
-    assert browser.ask("[window.hacked, document.images.length, document.links.length, document.scripts.length]") == [
-        None,
-        0,
-        0,
-        2,
-    ]
+    found = browser.ask("[window.hacked, document.images.length, document.links.length, document.scripts.length]")
+    assert found == [None, 0, 0, 2]
     assert browser.ask("document.documentElement.scrollWidth") <= 1280
     assert browser.complaints == browser.requests == []
 

@@ -15,7 +15,6 @@ from welfare_env import (
     IllegalOrderError,
     Rules,
     RulesError,
-    load_board,
     make,
     parallel_env,
 )
@@ -157,35 +156,18 @@ class TestOvermilitarise:
         assert game.welfare["FRANCE"] == -2
 
 
-class TestScoring:
-    def scores(self, scoring: str) -> dict[str, float]:
-        centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["BER"], "ITALY": ["ROM", "NAP"]}
-        game = Game.from_position("S1905M", {}, centers, rules=Rules("standard", scoring=scoring))
-        return {power: score for power, score in game.scores.items() if score}
-
-    def test_sum_of_squares_is_the_share_by_squared_centers(self) -> None:
-        expected = {"FRANCE": 9 / 14, "GERMANY": 1 / 14, "ITALY": 4 / 14}
-        assert self.scores("sum-of-squares") == pytest.approx(expected)
-
-    def test_draw_size_is_an_equal_share_for_every_survivor(self) -> None:
-        expected = dict.fromkeys(["FRANCE", "GERMANY", "ITALY"], 1 / 3)
-        assert self.scores("draw-size") == pytest.approx(expected)
-
-    def test_concave_is_an_increasing_concave_function_of_centers(self) -> None:
-        found = self.scores("concave")
-        one, two, three = found["GERMANY"], found["ITALY"], found["FRANCE"]
-        assert 0 < one < two < three
-        assert two - one > three - two > 0
-
-    def test_a_winner_takes_the_pot_the_first_power_as_any_other(self) -> None:
-        board = load_board()
-        others = [center for center in board.centers if center != "SER"]
-        centers = {board.powers[0]: others[:17], "TURKEY": others[17:]}
-        units = {board.powers[0]: ["A BUD"]}
-        game = Game.from_position("F1905M", units, centers, rules=STANDARD)
-        game.submit(board.powers[0], ["A BUD - SER"])
-        game.advance()
-        assert {power: score for power, score in game.scores.items() if score} == {board.powers[0]: 1.0}
+@pytest.mark.parametrize(
+    ("scoring", "expected"),
+    [
+        ("sum-of-squares", {"FRANCE": 9 / 14, "GERMANY": 1 / 14, "ITALY": 4 / 14}),
+        ("draw-size", dict.fromkeys(("FRANCE", "GERMANY", "ITALY"), 1 / 3)),
+        ("concave", {"FRANCE": 3**0.5, "GERMANY": 1, "ITALY": 2**0.5}),
+    ],
+)
+def test_scores(scoring: str, expected: dict[str, float]) -> None:
+    centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["BER"], "ITALY": ["ROM", "NAP"]}
+    game = Game.from_position("S1905M", {}, centers, rules=Rules("standard", scoring=scoring))
+    assert {power: score for power, score in game.scores.items() if score} == pytest.approx(expected)
 
 
 class TestRules:

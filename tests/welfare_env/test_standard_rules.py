@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from welfare_env import Game, IllegalOrderError, Rules
+from welfare_env import Game, IllegalOrderError, Rules, load_board
 
 Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
 STANDARD = Rules(variant="standard")
@@ -30,10 +30,21 @@ class TestStandardGame:
         assert game.units["FRANCE"] == ("A MAR", "A BUR")
 
 
+def taking_spain(number: int, rules: Rules) -> Game:
+    """Austria, the first power, has just taken its `number`-th center in Fall 1905."""
+    others = [center for center in load_board().centers if center != "SPA"]
+    centers = {"AUSTRIA": others[: number - 1], "TURKEY": others[number - 1 :]}
+    game = Game.from_position("F1905M", {"AUSTRIA": ["A MAR"]}, centers, rules=rules)
+    game.submit("AUSTRIA", ["A MAR - SPA"])
+    game.advance()
+    return game
+
+
 class TestEndOfTheGame:
-    def test_standard_ends_with_the_eighteenth_center_and_not_before(self, taking_spain: Position) -> None:
+    def test_standard_ends_with_the_eighteenth_center_and_not_before(self) -> None:
         game, earlier = taking_spain(18, STANDARD), taking_spain(17, STANDARD)
-        assert (game.is_done, game.phase, game.winner) == (True, "COMPLETED", "FRANCE")
+        assert (game.is_done, game.phase, game.winner) == (True, "COMPLETED", "AUSTRIA")
+        assert {power: score for power, score in game.scores.items() if score} == {"AUSTRIA": 1.0}
         assert (earlier.is_done, earlier.winner) == (False, None)
 
     @pytest.mark.parametrize(("second", "winner"), [("A MUN - BUR", None), ("A MUN H", "FRANCE")])
@@ -51,6 +62,6 @@ class TestEndOfTheGame:
             game.advance()
         assert game.winner == winner
 
-    def test_welfare_never_ends_by_centers(self, taking_spain: Position) -> None:
+    def test_welfare_never_ends_by_centers(self) -> None:
         game = taking_spain(18, Rules())
         assert (game.is_done, game.winner, game.phase) == (False, None, "W1905A")
