@@ -7,15 +7,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from welfare_env import Rules, load_board
+import welfare_env
+from welfare_env import Rules
 from welfare_env.compiling import NOTICE
-from welfare_env.engine import initial_state, kernels
-from welfare_env.engine import tables as t
-from welfare_env.engine.fast import Scratch, rules_array
-from welfare_env.engine.tables import tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ["--games", "1", "--positions", "20", "--others", "3", "--dumbbots", "1", "--seed", "5"]
@@ -78,39 +74,16 @@ def test_without_the_compiler() -> None:
     assert run("-c", USE + SHORT, NUMBA_DISABLE_JIT="1")[0].split() == ["checked", "interpreted"]
 
 
-def resident() -> int:
-    """The most memory this process has had so far, in KiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["standard", "welfare"])
 def test_many_phases_take_no_memory(variant: str) -> None:
     """Six hundred thousand in all, in pieces; the first piece fills caches. A byte a phase would be seen."""
-    board = load_board()
-    rules = rules_array(board, Rules(variant, press=None))
-    tables, at, start = tables_of(board), Scratch(tables_of(board)), initial_state(board).row
-    row, rng = start.copy(), np.array([2024], np.uint64)
+    games = welfare_env.vector_env(100, rules=Rules(variant, press=None), threads=1)
+    games.reset(seed=2024)
     ended, memory = 0, []
     for _ in range(3):
-        ended += kernels.play(
-            tables.numbers,
-            tables.masks,
-            rules,
-            row,
-            at.w,
-            at.b,
-            at.x,
-            start,
-            rng,
-            at.orders,
-            at.starts,
-            at.slots,
-            at.powers,
-            at.flags,
-            100_000,
-        )
-        memory.append(resident())
+        for _ in range(2_000):
+            ended += int(games.step(games.sample())[1].sum())
+        memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # KiB
     assert ended > 6_000
-    assert row[t.UNITS] <= len(board.provinces)
     assert memory[-1] - memory[0] < 512

@@ -173,24 +173,6 @@ class TestTurns:
 
 
 class TestDoors:
-    @pytest.mark.parametrize("options", MODES)
-    def test_numbers_and_words_play_the_same_game(self, options: dict) -> None:
-        numbers = made(**options)
-        for _ in turns(numbers, np.random.default_rng(4)):
-            pass
-        script = {record.phase: record for record in numbers.unwrapped.game.history}
-        words = made(**options)
-        while not all(words.terminations.values()):
-            agent = words.agent_selection
-            view = words.infos[agent]["view"]
-            record = script[view.phase]
-            if view.asked == "orders":
-                words.step(view.encode_orders(record.orders[agent]))
-                continue
-            said = [m for m in record.messages if (m.sender, m.round) == (agent, view.message_round)]
-            words.step(view.encode_messages([(message.recipient, message.text) for message in said]))
-        assert words.unwrapped.game.record() == numbers.unwrapped.game.record()
-
     def test_a_list_replaces_what_was_ordered_and_ends_the_turns(self) -> None:
         env = made(press=None)
         index = env.unwrapped.board.orders.index

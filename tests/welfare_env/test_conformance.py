@@ -25,7 +25,8 @@ OPTIONS = [
     for map_name in ("standard", "pure")
 ]
 TOY = [
-    pytest.param({"press": "tokens", "variant": variant, "map_name": "clique:4"}, id=f"tokens-{variant}-clique")
+    pytest.param({"press": press, "variant": variant, "map_name": "clique:4"}, id=f"{press}-{variant}-clique")
+    for press in ("tokens", "text")
     for variant in ("welfare", "standard")
 ]
 MORE = [
@@ -36,7 +37,7 @@ MORE = [
     for press in ("tokens", "text")
 ]
 ALL = [*OPTIONS, *TOY, *MORE]
-QUICK = {"None-standard-standard", "text-welfare-pure", "tokens-welfare-clique"}
+QUICK = {"None-standard-standard", "text-welfare-clique", "tokens-welfare-clique"}
 QUICK |= {"mediator-tokens", "transfers-tokens", "build_and_disband-tokens"}
 
 
@@ -82,7 +83,7 @@ def test_seed(options):
     parallel_seed_test(functools.partial(welfare_env.parallel_env, **short(options)), num_cycles=2)
 
 
-@pytest.mark.parametrize("options", some_slow(OPTIONS))
+@pytest.mark.parametrize("options", some_slow([*OPTIONS, *TOY]))
 def test_max_cycles(options):
     made = types.SimpleNamespace(
         env=functools.partial(welfare_env.make, **options),
@@ -93,13 +94,13 @@ def test_max_cycles(options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", some_slow([*OPTIONS[:4], *TOY])
+    "options", some_slow([*OPTIONS[:4], *TOY[:2]])
 )  # pictures take a while, and do not depend on the press
 def test_render(options):
     render_test(functools.partial(welfare_env.make, **options))
 
 
-@pytest.mark.parametrize("options", some_slow(OPTIONS))
+@pytest.mark.parametrize("options", some_slow([*OPTIONS, *TOY]))
 def test_state(options):
     state_test(welfare_env.make(**short(options)), welfare_env.parallel_env(**short(options)), num_cycles=5)
 

@@ -59,13 +59,6 @@ def test_openspiels_own_test_of_games():
         pyspiel.random_sim_test(game, num_sims=2, serialize=False, verbose=False)
 
 
-def test_a_copy_goes_on_by_itself():
-    state = welfare_env.open_spiel_game("clique:2", years=1).new_initial_state()
-    copy = state.clone()
-    copy.apply_action(copy.legal_actions()[-1])
-    assert (state.history(), state.current_player(), copy.current_player()) == ([], 0, 1)
-
-
 def test_orders_are_secret_until_all_are_in_and_then_remembered():
     """Information states are equal exactly if what the player knows is."""
     game, known = welfare_env.open_spiel_game("clique:2", years=1), {}

@@ -47,15 +47,10 @@ def test_the_opening_looks_like_the_golden_picture(pixels, request):
     assert np.abs(small - golden).max() < 64
 
 
-@pytest.mark.parametrize("width", [0, 8193])
-def test_an_impossible_width_is_refused(pixels, width):
-    with pytest.raises(PictureError, match="8192"):
-        pixels(SQUARE, width)
-
-
-def test_text_that_is_no_svg_is_refused(pixels):
+@pytest.mark.parametrize(("svg", "width"), [(SQUARE, 0), (SQUARE, 8193), ("<svg", 40)])
+def test_what_is_no_svg_or_width_is_refused(pixels, svg, width):
     with pytest.raises(PictureError):
-        pixels("<svg", 40)
+        pixels(svg, width)
 
 
 @pytest.mark.slow

@@ -94,17 +94,6 @@ def test_parts_of_a_state_are_copies() -> None:
     np.testing.assert_array_equal(state.row, before)
 
 
-def results(make: Callable[[], Any], answer: Callable[[Any], Any]) -> None:
-    """Overwriting an answer changes neither the next answer nor the game."""
-    thing = make()
-    before = [array.copy() for _, array in arrays_of("answer", answer(thing))]
-    assert before
-    for _, array in arrays_of("answer", answer(thing)):
-        array[...] = 77
-    for (path, array), expected in zip(arrays_of("answer", answer(thing)), before, strict=True):
-        np.testing.assert_array_equal(array, expected, path)
-
-
 @pytest.mark.parametrize(
     ("make", "answer"),
     [
@@ -118,7 +107,14 @@ def results(make: Callable[[], Any], answer: Callable[[Any], Any]) -> None:
     ],
 )
 def test_answers_are_the_callers(make: Callable[[], Any], answer: Callable[[Any], Any]) -> None:
-    results(make, answer)
+    """Overwriting an answer changes neither the next answer nor the game."""
+    thing = make()
+    before = [array.copy() for _, array in arrays_of("answer", answer(thing))]
+    assert before
+    for _, array in arrays_of("answer", answer(thing)):
+        array[...] = 77
+    for (path, array), expected in zip(arrays_of("answer", answer(thing)), before, strict=True):
+        np.testing.assert_array_equal(array, expected, path)
 
 
 def test_what_a_step_returns_is_the_callers() -> None:

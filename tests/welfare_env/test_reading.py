@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.lm.reading.parsing import parse
-from welfare_env import Game, IllegalOrderError, OrderError, OrderSyntaxError, Rules, make, parallel_env
+from tests.fuzz.hunting import mangled, odd
+from welfare_env import Game, IllegalOrderError, OrderError, OrderSyntaxError, Rules
 
 
 def standing(phase: str = "S1901M", **more: Any) -> Game:
@@ -102,33 +103,30 @@ def test_without_a_fleet_there_is_no_convoy(text: str) -> None:
         game.submit("ENGLAND", [text])
 
 
-@pytest.mark.parametrize("make", [make, parallel_env])
-def test_environments_understand_the_same(make: Any) -> None:
-    orders = {
-        "ENGLAND": ["London - Belgium", "F North Sea convoys A LON to BEL # as agreed"],
-        "FRANCE": ["Paris to Burgundy"],
-    }
-    env = make(press=None, strict=True)
-    env.reset(seed=0, options={"game": standing(rules=Rules(press=None))})
-    if make is parallel_env:
-        env.step({agent: orders.get(agent, []) for agent in env.agents})
-    else:
-        while not env.unwrapped.game.history:
-            env.step(orders.get(env.agent_selection, []))
-    played = env.unwrapped.game.history[0].orders
-    assert played["ENGLAND"] == ("A LON - BEL VIA", "F NTH C A LON - BEL")
-    assert played["FRANCE"] == ("A PAR - BUR",)
+LEGAL = [
+    (game, power, order)
+    for game in GAMES.values()
+    for power in game.powers
+    for orders in game.legal_orders(power).values()
+    for order in orders
+]
 
 
-@settings(max_examples=50)
-@given(
-    st.one_of(st.text(), st.text("AF PARBU-/SCHDVI \n.,#()\u2014", max_size=40), st.binary(), st.none(), st.floats())
-)
-def test_anything_is_an_order_or_an_order_error(text: Any) -> None:
-    game = GAMES["movement"]
+@settings(max_examples=40)
+@given(st.sampled_from(LEGAL).flatmap(lambda each: st.tuples(st.just(each), mangled(each[2]) | odd | st.text())))
+def test_anything_is_an_order_error_or_an_order_that_means_the_same_everywhere(case: Any) -> None:
+    """A refusal changes nothing."""
+    (game, power, _), text = case
+    before = game.orders(power), game.units
     try:
-        game.submit("FRANCE", [text])
+        game.submit(power, [text])
     except OrderError:
+        assert (game.orders(power), game.units) == before
         return
-    (order,) = game.orders("FRANCE")
-    assert order in game.board.orders.index
+    (order,) = game.orders(power)
+    game.submit(power, [])
+    if order != "WAIVE" and not order.startswith("GIVE"):
+        assert order in sum(game.legal_orders(power).values(), ())
+        sheet = game.view(power).order_sheet()
+        sheet.add(text)
+        assert [game.board.orders.texts[number] for number in sheet.numbers] == [order]

@@ -97,20 +97,17 @@ class TestExchange:
 
 
 class TestSaving:
-    def test_what_is_no_regular_file_is_not_replaced(self, tmp_path: Path) -> None:
-        os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(RecordError, match="pipe"):
-            Game().save(tmp_path / "pipe")
-        assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
-
-    @pytest.mark.parametrize("path", [None, "", "a\0b", "\ud800"])
-    def test_what_is_no_path(self, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("path", [None, "", "a\0b", "\ud800", "pipe"])
+    def test_what_is_no_path_or_no_regular_file(
+        self, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(tmp_path)
+        os.mkfifo("pipe")
         with pytest.raises(RecordError):
             Game().save(path)
         with pytest.raises(RecordError):
             Game.load(path)
-        assert list(tmp_path.iterdir()) == []
+        assert [stat.S_ISFIFO(file.stat().st_mode) for file in tmp_path.iterdir()] == [True]
 
 
 @pytest.fixture(scope="module")
@@ -149,11 +146,10 @@ class TestNoSavedGame:
         with pytest.raises(RecordError, match=r"saved game|game\.json"):
             Game.load(tmp_path / "game.json")
 
-    def test_what_is_no_regular_file(self, tmp_path: Path) -> None:
-        os.mkfifo(tmp_path / "pipe")
+    def test_what_is_no_file_of_ours(self, tmp_path: Path) -> None:
         for name, target in (("zero", "/dev/zero"), ("null", "/dev/null")):
             (tmp_path / name).symlink_to(target)
-        for name in ("", "pipe", "zero", "null", "nowhere.json"):
+        for name in ("", "zero", "null", "nowhere.json"):
             with pytest.raises(RecordError, match=tmp_path.name):
                 Game.load(tmp_path / name)
 
@@ -162,13 +158,6 @@ class TestNoSavedGame:
         monkeypatch.setattr("welfare_env.game.record.LARGEST_FILE", 100)
         with pytest.raises(RecordError, match="100"):
             Game.load(tmp_path / "game.json")
-
-    def test_truncated_anywhere(self, small: Callable[[], Any], tmp_path: Path) -> None:
-        whole, path = json.dumps(small()).encode(), tmp_path / "game.json"
-        for length in range(0, len(whole), max(1, len(whole) // 50)):
-            path.write_bytes(whole[:length])
-            with pytest.raises(RecordError, match=r"game\.json"):
-                Game.load(path)
 
 
 def change(path: str, value: Any) -> Callable[[Any], None]:

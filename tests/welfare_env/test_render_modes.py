@@ -36,7 +36,7 @@ def opened(monkeypatch):
     return addresses
 
 
-def test_svg_is_the_position_now(make):
+def test_pictures_are_of_the_position_now(make):
     env = make("svg")
     first = env.render()
     assert first.startswith("<svg ")
@@ -44,6 +44,7 @@ def test_svg_is_the_position_now(make):
     env.unwrapped.game.advance()
     assert "Spring 1901, movement" in first
     assert "Fall 1901, movement" in env.render()
+    assert make("rgb_array", map_name="clique:3").render().shape[1] == 900
 
 
 def test_human_opens_one_page_and_writes_it_anew(make, opened, capsys):
@@ -115,8 +116,3 @@ def test_nothing_is_drawn_before_reset(maker, opened):
         with pytest.raises(GameOverError, match="reset"):
             maker(**OPENING, render_mode=mode).render()
     assert opened == []
-
-
-@pytest.mark.parametrize("map_name", ["clique:3"])
-def test_every_board_is_drawn(make, map_name):
-    assert make("rgb_array", map_name=map_name).render().shape[1] == 900

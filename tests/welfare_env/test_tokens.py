@@ -126,21 +126,6 @@ class TestWhatIsHeard:
                     ]
                     assert seen[row, column] == (TOKENS.index(words[-1]) + 1 if words else 0)
 
-    def test_in_the_aec_environment_at_once_and_until_the_phase_ends(self) -> None:
-        env = welfare_env.make(rules=RULES)
-        env.reset(seed=0)
-        silent = {agent: heard_by(env, agent) for agent in env.agents}
-        speaker = env.agent_selection
-        env.step({"orders": 0, "messages": {"GLOBAL": 4}})
-        for agent in env.agents:
-            row = (env.agents.index(speaker) - env.agents.index(agent)) % 7
-            assert np.argwhere(heard_by(env, agent) - silent[agent]).tolist() == [[row, 1]]
-            assert heard_by(env, agent)[row, 1] == 4
-        while env.infos[env.agent_selection]["view"].phase == "S1901M":
-            assert heard_by(env, env.agent_selection).any()
-            env.step({"orders": [], "messages": {}})
-        assert not any(heard_by(env, agent).any() for agent in env.agents)
-
     @pytest.mark.parametrize("make", MAKERS, ids=make_named)
     def test_it_is_what_the_view_tells(self, make: Callable) -> None:
         env, rng = make(rules=MEDIATED, map_name="pure"), np.random.default_rng(1)

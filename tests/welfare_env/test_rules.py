@@ -1,27 +1,141 @@
-"""Options of the rules (Mukobi et al. 2023, sections 2.2 and 3, appendix A), sentence by sentence.
+"""The rules (Mukobi et al. 2023, sections 2 and 3, appendix A), sentence by sentence.
 
-The engines are compared under the same options in tests/engine/test_equivalence.py.
+The engines are compared with each other in tests/engine/test_equivalence.py, and with the `diplomacy` package in
+test_reference.py.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from welfare_env import (
-    Game,
-    IllegalOrderError,
-    Rules,
-    RulesError,
-    make,
-    parallel_env,
-)
+from welfare_env import Game, IllegalOrderError, PressError, Rules, RulesError, load_board, make, parallel_env
 
 Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
 STANDARD = Rules(variant="standard")
 RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the package sees a game and not a solitaire
+
+
+class TestWelfarePoints:
+    def test_a_winter_gains_centers_less_units(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR"], "ITALY": ["A ROM"]}  # Italy owns nothing
+        game = winter(units, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS}, welfare={"FRANCE": 7})
+        game.advance()
+        assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 9, "GERMANY": 3}
+
+    def test_the_gain_counts_after_builds_and_disbands(self, winter: Position) -> None:
+        centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["BER", "KIE", "MUN"]}
+        game = winter({"FRANCE": ["A PAR"], "GERMANY": ["A BER", "A MUN"]}, centers)
+        game.submit("FRANCE", ["F BRE B"])
+        game.submit("GERMANY", ["A BER D", "A MUN D"])
+        game.advance()
+        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (1, 3)
+
+
+class TestWinter:
+    def test_any_unit_may_be_disbanded(self, winter: Position) -> None:
+        units = ("A PAR", "F MAO", "A BEL")
+        game = winter({"FRANCE": units}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS})
+        for number in range(4):
+            for chosen in itertools.combinations(units, number):
+                game.submit("FRANCE", [f"{unit} D" for unit in chosen])
+        game.submit("FRANCE", [f"{unit} D" for unit in units])
+        game.advance()
+        assert game.units["FRANCE"] == ()
+
+
+@pytest.mark.parametrize(
+    ("map_name", "years", "games"),
+    [
+        pytest.param("pure", 3, 40, id="pure"),
+        pytest.param("standard", 2, 5, id="standard"),
+        pytest.param("standard", 10, 60, id="standard, long", marks=pytest.mark.slow),
+    ],
+)
+def test_in_every_winter_of_random_games_the_gain_is_centers_less_units(
+    engine: str, map_name: str, years: int, games: int, play_on: Callable[..., Game]
+) -> None:
+    for seed in range(games if engine != "reference" else games // 5):
+        history = play_on(Game(map_name, Rules(years=years), engine), np.random.default_rng(seed)).history
+        for record in history:
+            for power, centers in record.centers.items():
+                gain = record.after.welfare[power] - record.welfare[power]
+                spare = len(centers) - len(record.after.units[power])
+                assert gain == (spare if record.phase[0] == "W" else 0) >= 0, f"game {seed}, {record.phase}, {power}"
+        assert sum(record.phase[0] == "W" for record in history) == years
+
+
+class TestPress:
+    """Game keeps messages; who speaks when is the environments' business (test_aec.py, test_parallel.py)."""
+
+    @pytest.mark.parametrize("rules", [Rules(message_rounds=0), Rules(press=None)])
+    def test_no_rounds_is_no_press(self, rules: Rules) -> None:
+        assert not rules.has_press
+        with pytest.raises(PressError, match="press"):
+            Game(rules=rules).send("FRANCE", "GLOBAL", "Hello")
+
+    def test_none_in_retreat_phases(self, dislodging: Position) -> None:
+        game = dislodging()
+        with pytest.raises(PressError, match="S1901R"):
+            game.send("FRANCE", "GLOBAL", "Hello")
+
+
+class TestStandardGame:
+    """What the comparison with the `diplomacy` package (test_reference.py) does not see."""
+
+    def test_standard_never_gives_welfare_points(self, play_on: Callable[..., Game]) -> None:
+        game = play_on(Game("pure", Rules(variant="standard", years=3)), np.random.default_rng(0))
+        assert set(game.welfare.values()) == {0}
+
+    def test_standard_allows_no_more_disbands_than_needed(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR", "A MAR", "A BUR"], "GERMANY": ["A BER"]}
+        game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, STANDARD)
+        with pytest.raises(IllegalOrderError, match="A MAR D"):
+            game.submit("FRANCE", ["A PAR D", "A MAR D"])
+        game.submit("FRANCE", ["A PAR D", "A MAR D"], strict=False)
+        game.advance()
+        assert game.units["FRANCE"] == ("A MAR", "A BUR")
+
+
+def taking_spain(number: int, rules: Rules) -> Game:
+    """Austria, the first power, has just taken its `number`-th center in Fall 1905."""
+    others = [center for center in load_board().centers if center != "SPA"]
+    centers = {"AUSTRIA": others[: number - 1], "TURKEY": others[number - 1 :]}
+    game = Game.from_position("F1905M", {"AUSTRIA": ["A MAR"]}, centers, rules=rules)
+    game.submit("AUSTRIA", ["A MAR - SPA"])
+    game.advance()
+    return game
+
+
+class TestEndOfTheGame:
+    def test_standard_ends_with_the_eighteenth_center_and_not_before(self) -> None:
+        game, earlier = taking_spain(18, STANDARD), taking_spain(17, STANDARD)
+        assert (game.is_done, game.phase, game.winner) == (True, "COMPLETED", "AUSTRIA")
+        assert {power: score for power, score in game.scores.items() if score} == {"AUSTRIA": 1.0}
+        assert (earlier.is_done, earlier.winner) == (False, None)
+
+    @pytest.mark.parametrize(("second", "winner"), [("A MUN - BUR", None), ("A MUN H", "FRANCE")])
+    def test_nobody_wins_while_two_have_as_many(self, tmp_path: Path, second: str, winner: str | None) -> None:
+        """Both reach the two centers of a victory in the same Fall, or only one."""
+        (tmp_path / "few.map").write_text(
+            "VICTORY 2\nBEGIN SPRING 1901 MOVEMENT\nFRANCE (FRENCH) PAR\nA PAR\nGERMANY (GERMAN) MUN\nA MUN\n"
+            "UNOWNED SPA BUR\nParis = par\nMunich = mun\nSpain = spa\nBurgundy = bur\n"
+            "LAND PAR ABUTS SPA\nLAND SPA ABUTS PAR\nLAND MUN ABUTS BUR\nLAND BUR ABUTS MUN\n"
+        )
+        game = Game(str(tmp_path / "few.map"), STANDARD)
+        for orders in ({"FRANCE": ["A PAR - SPA"], "GERMANY": [second]}, {}):
+            for power, given in orders.items():
+                game.submit(power, given, strict=False)
+            game.advance()
+        assert game.winner == winner
+
+    def test_welfare_never_ends_by_centers(self) -> None:
+        game = taking_spain(18, Rules())
+        assert (game.is_done, game.winner, game.phase) == (False, None, "W1905A")
 
 
 class TestRetreatWelfare:
