@@ -150,25 +150,3 @@ def _with_change(draw: Any, value: Any, new: Strategy) -> Any:
     else:
         items[key] = _with_change(draw, items[key], new)
     return items if is_dict else list(items.values())
-
-
-@st.composite
-def damaged(draw: Any, content: bytes, page: int = 4096) -> bytes:
-    """A file with bits turned, pages exchanged, a part zeroed or missing, or another file in its place."""
-    data, size = bytearray(content), len(content)
-    low, high = sorted(draw(st.tuples(st.integers(0, size), st.integers(0, size))))
-    match draw(st.sampled_from(["turn", "turn", "cut", "zero", "exchange", "other"])):
-        case "turn":
-            for spot in draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=5)):
-                data[spot] ^= 1 << draw(st.integers(0, 7))
-        case "cut":
-            del data[low:]
-        case "zero":
-            data[low:high] = bytes(high - low)
-        case "exchange":
-            one, other = low // page * page, high // page * page
-            first, second = data[one : one + page], data[other : other + page]
-            data[one : one + len(first)], data[other : other + len(second)] = second, first
-        case _:
-            return draw(st.binary(max_size=300))
-    return bytes(data)

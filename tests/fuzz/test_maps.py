@@ -11,9 +11,7 @@ from tests.fuzz.hunting import hunt, mangled, nasty
 from welfare_env import Game, Rules, load_board
 from welfare_env.board import loading, map_file
 from welfare_env.board.toy_boards import toy_map
-from welfare_env.errors import (
-    MapFormatError,
-)
+from welfare_env.errors import MapFormatError
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.svg import board_svg
 

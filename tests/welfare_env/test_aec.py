@@ -1,7 +1,7 @@
 """The AEC environment: masks, turns, the two doors for orders, rewards, ends, seeds, the mediator."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -80,15 +80,6 @@ def open_orders(env: Env) -> list[str]:
     return [env.unwrapped.board.orders.texts[number] for number in np.flatnonzero(mask)]
 
 
-def thrown_out(rules: Rules) -> Game:
-    """Germany has just been thrown out of Burgundy."""
-    units = {"FRANCE": ["A PAR", "A MAR"], "GERMANY": ["A BUR"], "ITALY": ["A ROM"]}
-    game = Game.from_position("S1901M", units, {"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN"]}, rules=rules)
-    game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR"])
-    game.advance()
-    return game
-
-
 class TestMasks:
     @pytest.mark.parametrize(
         "options", [*MODES, *(pytest.param({"rules": OPTIONS[name], "map_name": "pure"}, id=name) for name in OPTIONS)]
@@ -145,9 +136,9 @@ class TestTurns:
         assert all(sorted(speakers) == list(env.possible_agents) for speakers in said.values())
         assert len(set(map(tuple, said.values()))) == len(said)
 
-    def test_retreats_are_ordered_without_messages(self) -> None:
+    def test_retreats_are_ordered_without_messages(self, dislodging: Callable[..., Game]) -> None:
         env = made(years=2)
-        place(env, thrown_out(env.unwrapped.rules))
+        place(env, dislodging(rules=env.unwrapped.rules))
         view = env.infos["GERMANY"]["view"]
         assert (env.agent_selection, view.phase, view.asked) == ("GERMANY", "S1901R", "orders")
         env.step(masked(env, np.random.default_rng(0)))

@@ -6,7 +6,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as spiel_policies
-from open_spiel.python.algorithms import best_response, cfr, exploitability
+from open_spiel.python.algorithms import best_response
 
 import agents
 import welfare_env
@@ -123,24 +123,6 @@ def test_best_responses_are_worth_what_our_solver_says(map_name, years, spec):
         ours = exact.best_response(map_name, spec, power, years=years)
         theirs = best_response.BestResponsePolicy(game, player, OfSpec(game, spec)).value(root)
         assert theirs == float(ours.value), power
-
-
-@pytest.mark.slow
-def test_regret_minimization_ends_with_armies_disbanded():
-    """In the last Winter a unit costs a point whatever the others do, and nobody gains by leaving the average."""
-    game = welfare_env.open_spiel_game("clique:2", years=1)
-    solver = cfr.CFRSolver(game)
-    for _ in range(150):
-        solver.evaluate_and_update_policy()
-    average = solver.average_policy()
-    assert exploitability.nash_conv(game, average) < 0.1
-    state = game.new_initial_state()
-    while not state.is_terminal():
-        chances = average.action_probabilities(state)
-        likely = max(chances, key=chances.get)
-        disbands = [action for action in chances if state.action_to_string(action).endswith(" D")]
-        assert likely in disbands or not disbands or state.moment.position.phase != "W1901A"
-        state.apply_action(likely)
 
 
 def test_odd_parameters_are_refused_with_our_errors(monkeypatch):
