@@ -10,12 +10,9 @@ import pytest
 
 from tools.equivalence.comparing import Duel, Tally, play, suites
 from tools.equivalence.lively import lively
-from tools.equivalence.situations import situations
 from welfare_env import Rules, load_board
 from welfare_env.board.orders import CONVOY, SUPPORT_HOLD, VIA
 from welfare_env.engine import FLAG, Legal, State
-from welfare_env.engine.engines import make_engine
-from welfare_env.game.placement import position_state
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20  # any will do; the command takes other ones
@@ -64,36 +61,6 @@ def test_positions_made_for_it_have_disrupted_convoys_and_paradoxes() -> None:
     assert tally.became[VIA, "no convoy"] >= tally.counts["armies whose convoy was disrupted"] >= 5
     assert tally.counts["paradoxes"] >= 10
     assert tally.counts["paradoxes with own units"] >= 5
-
-
-PARADOXES = {  # of the English fleets with the French army: DATC 6.F.14, with a second route, and of two convoys
-    "paradoxes": "F LON S F WAL - ENG, F WAL - ENG / A BRE - LON VIA, F ENG C A BRE - LON",
-    "paradoxes with another route": (
-        "F LON S F WAL - ENG, F WAL - ENG / A BRE - LON VIA, F ENG C A BRE - LON, F NTH C A BRE - LON, "
-        "F MAO C A BRE - LON, F NAO C A BRE - LON, F NWG C A BRE - LON"
-    ),
-    "paradoxes of two convoys": (
-        "F LON S F EDI - NTH, F EDI - NTH, F BEL S F IRI - ENG, F IRI - ENG / "
-        "A BRE - LON VIA, F ENG C A BRE - LON, A NWY - BEL VIA, F NTH C A NWY - BEL"
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", PARADOXES)
-def test_paradoxes_are_told_by_their_orders(kind: str) -> None:
-    given = {
-        power: texts.split(", ")
-        for power, texts in zip(("ENGLAND", "FRANCE"), PARADOXES[kind].split(" / "), strict=True)
-    }
-    units = {power: [text[:5] for text in texts] for power, texts in given.items()}
-    engine = make_engine("fast", load_board(), Rules("standard", press=None))
-    state = position_state(engine, "S1901M", units, {}, {}, {})
-    orders = np.array([engine.board.orders.index[text] for texts in given.values() for text in texts], np.int32)
-    after, flags = engine.step(state, [orders])
-    found = set(situations(engine.board, state, orders, flags, after))
-    assert kind in found
-    assert ("armies whose convoy was disrupted" in found) == (kind != "paradoxes with another route")
-    assert (kind == "paradoxes with another route") == ("paradoxes with another route" in found)
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def test_random_positions_can_be_read_back(map_name: str, play_on: Callable[...,
 
 @pytest.mark.parametrize("press", [None, "text"])
 def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None:
-    env = welfare_env.make(press=press, message_rounds=1, years=2)
+    env = welfare_env.make(press=press, years=2)
     env.reset(seed=0)
     rng = np.random.default_rng(2)
     asked_about = set()
@@ -150,6 +150,7 @@ def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None
         decoded = Decoded(game.board, agent, observation["observation"])
         check_orders(game, view.orders, decoded)
         assert decoded.everywhere("messages") == (view.asked == "messages")
+        assert decoded.everywhere("round").tolist() == pytest.approx([view.message_round / 3, view.message_round == 3])
         asked = decoded.provinces("asked")
         choices = np.flatnonzero(observation["action_mask"])
         if view.asked == "messages" or view.phase_type == "A":
@@ -181,13 +182,14 @@ def test_ones_own_orders_are_seen_and_those_of_others_are_not(phase: str, draw_o
 
 
 def test_the_parallel_environment_shows_the_position_and_the_state_is_what_the_first_power_sees() -> None:
-    env = welfare_env.parallel_env(message_rounds=1, years=1)
+    env = welfare_env.parallel_env(message_rounds=2, years=1)
     seen, infos = env.reset()
     while env.agents:
         for agent, observation in seen.items():
             check(env.game, agent, observation["observation"])
-            asked = Decoded(env.board, agent, observation["observation"]).everywhere("messages")
-            assert asked == (infos[agent]["view"].asked == "messages")
+            decoded, number = Decoded(env.board, agent, observation["observation"]), infos[agent]["view"].message_round
+            assert decoded.everywhere("messages") == (number > 0)
+            assert decoded.everywhere("round").tolist() == [number / 2, number == 2]
         check(env.game, env.agents[0], env.state())
         seen, _, _, _, infos = env.step({})
 
@@ -221,16 +223,3 @@ def test_positions_with_different_legal_futures_look_different(map_name, play_on
                     assert seen.setdefault(key, future) == future
             play_on(game, rng, phases=1)
     assert retreats > 3
-
-
-@pytest.mark.parametrize("make", [welfare_env.make, welfare_env.parallel_env], ids=lambda make: make.__name__)
-def test_the_number_of_the_message_round_is_seen(make: Callable[..., Any]) -> None:
-    env, numbers, is_parallel = make(press="tokens", message_rounds=3, years=1), [], make is welfare_env.parallel_env
-    env.reset(seed=0)
-    for _ in range(4 if is_parallel else 40):
-        agent = env.agents[0] if is_parallel else env.agent_selection
-        seen = (env._observation if is_parallel else env.observe)(agent)["observation"]
-        numbers.append(tuple(Decoded(env.unwrapped.board, agent, seen).everywhere("round").tolist()))
-        env.step({} if is_parallel else {"orders": 0, "messages": {}})
-    third = np.float32(1 / 3)
-    assert list(dict.fromkeys(numbers)) == [(third, 0), (np.float32(2 / 3), 0), (1, 1), (0, 0)]

@@ -132,12 +132,3 @@ def give_all(aec: Any, phase: str, orders: dict[str, list[str]]) -> None:
         if view.phase != phase:
             return
         aec.step(view.encode_orders(orders[view.power] if view.asked == "orders" else []))
-
-
-def test_max_cycles_counts_steps() -> None:
-    env, _, _ = made(max_cycles=3, years=10)
-    for number in range(1, 4):
-        _, _, ended, cut, _ = env.step({})
-        assert set(cut.values()) == {number == 3}
-        assert not any(ended.values())
-    assert env.agents == []

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import welfare_env
-from welfare_env import GameOverError
 
 MAKERS = [welfare_env.make, welfare_env.parallel_env]
 OPENING = {"press": None, "years": 1}
@@ -108,11 +107,3 @@ def test_human_without_a_screen_says_where_the_page_is(make, monkeypatch, capsys
     env.render()
     (path,) = re.findall(r"replay page: (.*)\n", capsys.readouterr().out)
     assert Path(path).read_text("utf-8").startswith("<!doctype html>")
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_nothing_is_drawn_before_reset(maker, opened):
-    for mode in ("human", "svg"):
-        with pytest.raises(GameOverError, match="reset"):
-            maker(**OPENING, render_mode=mode).render()
-    assert opened == []

@@ -4,7 +4,6 @@ The engines are compared with each other in tests/engine/test_equivalence.py, an
 test_reference.py.
 """
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -34,18 +33,6 @@ class TestWelfarePoints:
         game.submit("GERMANY", ["A BER D", "A MUN D"])
         game.advance()
         assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (1, 3)
-
-
-class TestWinter:
-    def test_any_unit_may_be_disbanded(self, winter: Position) -> None:
-        units = ("A PAR", "F MAO", "A BEL")
-        game = winter({"FRANCE": units}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS})
-        for number in range(4):
-            for chosen in itertools.combinations(units, number):
-                game.submit("FRANCE", [f"{unit} D" for unit in chosen])
-        game.submit("FRANCE", [f"{unit} D" for unit in units])
-        game.advance()
-        assert game.units["FRANCE"] == ()
 
 
 @pytest.mark.parametrize(

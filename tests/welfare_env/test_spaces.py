@@ -37,11 +37,6 @@ def free_text(make: Any) -> Any:
     return make("clique:3", years=1, message_rounds=1, strict=True)
 
 
-@pytest.fixture(scope="module")
-def tokens(make: Any) -> Any:
-    return make("clique:3", years=1, press="tokens", message_rounds=1, strict=True)
-
-
 def is_said(env: Any, message: Any) -> bool:
     """Whether `step` takes a message to all."""
     env.reset(seed=0)
@@ -65,12 +60,6 @@ def space_of(env: Any) -> Any:
 @example(message="")
 def test_messages(free_text: Any, message: Any) -> None:
     assert is_said(free_text, message) == (message in space_of(free_text))
-
-
-@settings(max_examples=30)
-@given(message=NUMBERS | THINGS)
-def test_tokens(tokens: Any, message: Any) -> None:
-    assert is_said(tokens, message) == (message in space_of(tokens))
 
 
 @pytest.mark.parametrize("press", ["text", "tokens", None])
