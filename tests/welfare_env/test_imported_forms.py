@@ -175,6 +175,7 @@ def test_a_game_may_follow_from_the_package_s_rulings_only(tmp_path):
     )
     found = import_game(written(tmp_path, saved))
     assert (found.game.rules.adjudication, found.game.phase) == ("package", "F1901M")
+    assert found.game.history[0].orders == dict.fromkeys(POWERS, ()) | {each: tuple(ordered[each]) for each in ordered}
     assert [note for note in found.notes if "package" in note]
     assert_same_end(found, saved, tmp_path)
 

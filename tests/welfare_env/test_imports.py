@@ -135,21 +135,24 @@ def test_a_game_of_the_site(saved, tmp_path):
         assert as_on_the_site(mine["orders"]) == as_on_the_site(other["orders"])
 
 
-def test_a_game_by_the_packages_rulings_keeps_its_orders(tmp_path):
-    """It lets an army walk if the convoy of its own power's fleet is disrupted (DATC 6.G.20)."""
-    theirs = new_game()
-    theirs.clear_units()
-    orders = {"ITALY": ["A NAP - ROM", "F TYS C A NAP - ROM"], "FRANCE": ["F WES - TYS", "F LYO S F WES - TYS"]}
-    for power, texts in orders.items():
-        theirs.set_units(power, [text[:5] for text in texts])
-        theirs.set_orders(power, texts)
-    theirs.process()
-    game = import_game(written(tmp_path, to_saved_game_format(theirs))).game
-    assert game.rules.adjudication == "package"
-    assert game.history[0].orders["ITALY"] == tuple(orders["ITALY"])
-
-
 # By hand, after lib/gamefiles.php of github.com/kestasjk/webDiplomacy: 79 is the south coast of St. Petersburg (32).
+def published_phase(turn, text, fleet, centers, orders):
+    """A phase of the files that the site publishes: Russia's fleet and its army in Moscow (31)."""
+    units = (("Fleet", fleet), ("Army", 31))
+    unsaid = {"fromTerrID": None, "viaConvoy": False, "success": True, "dislodged": False}
+    return {
+        "turn": turn,
+        "phase": "Diplomacy",
+        "turnText": text,
+        "units": [{"countryID": 7, "type": kind, "terrID": at, "retreating": False} for kind, at in units],
+        "centers": [{"terrID": place, "countryID": 7} for place in centers],
+        "orders": [
+            {"countryID": 7, "terrID": at, "unitType": kind, "type": order, "toTerrID": to, **unsaid}
+            for (kind, at), (order, to) in zip(units, orders, strict=False)
+        ],
+    }
+
+
 HISTORY = {
     "schema": 1,
     "gameID": 12,
@@ -157,39 +160,10 @@ HISTORY = {
     "version": "5f0c1a",
     "generated": 1789000000,
     "phases": [
-        {
-            "turn": 0,
-            "phase": "Diplomacy",
-            "turnText": "Spring, 1901",
-            "units": [
-                {"countryID": 7, "type": "Fleet", "terrID": 79, "retreating": False},
-                {"countryID": 7, "type": "Army", "terrID": 31, "retreating": False},
-            ],
-            "centers": [{"terrID": place, "countryID": 7} for place in (27, 29, 31, 32, 78, 79)],
-            "orders": [
-                {
-                    "countryID": 7, "terrID": 79, "unitType": "Fleet", "type": "Move", "toTerrID": 57,
-                    "fromTerrID": None, "viaConvoy": False, "success": True, "dislodged": False,
-                },
-                {
-                    "countryID": 7, "terrID": 31, "unitType": "Army", "type": "Hold", "toTerrID": None,
-                    "fromTerrID": None, "viaConvoy": False, "success": True, "dislodged": False,
-                },
-            ],
-        },
-        {
-            "turn": 1,
-            "phase": "Diplomacy",
-            "turnText": "Autumn, 1901",
-            "units": [
-                {"countryID": 7, "type": "Fleet", "terrID": 57, "retreating": False},
-                {"countryID": 7, "type": "Army", "terrID": 31, "retreating": False},
-            ],
-            "centers": [{"terrID": place, "countryID": 7} for place in (27, 29, 31, 32)],
-            "orders": [],
-        },
+        published_phase(0, "Spring, 1901", 79, (27, 29, 31, 32, 78, 79), [("Move", 57), ("Hold", None)]),
+        published_phase(1, "Autumn, 1901", 57, (27, 29, 31, 32), []),
     ],
-}  # fmt: skip
+}
 SPOKEN = {
     "schema": 1,
     "gameID": 12,

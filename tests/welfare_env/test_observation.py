@@ -150,7 +150,8 @@ def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None
         decoded = Decoded(game.board, agent, observation["observation"])
         check_orders(game, view.orders, decoded)
         assert decoded.everywhere("messages") == (view.asked == "messages")
-        assert decoded.everywhere("round").tolist() == pytest.approx([view.message_round / 3, view.message_round == 3])
+        number = view.message_round
+        assert decoded.everywhere("round").tolist() == pytest.approx([number / 3, float(number == 3)])
         asked = decoded.provinces("asked")
         choices = np.flatnonzero(observation["action_mask"])
         if view.asked == "messages" or view.phase_type == "A":
@@ -158,8 +159,8 @@ def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None
         else:
             assert asked == {game.board.orders.texts[number][2:5] for number in choices}
             asked_about |= asked
-        number = int(rng.choice(choices))
-        env.step(number if press is None else {"orders": number, "messages": {}})
+        order = int(rng.choice(choices))
+        env.step(order if press is None else {"orders": order, "messages": {}})
     assert len(asked_about) > 22
 
 
