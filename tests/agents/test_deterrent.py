@@ -295,10 +295,6 @@ def is_at_war(spec, *positions):
     return after(spec, *positions)[1].is_at_war
 
 
-def spoken(spec, *positions):
-    return "\n".join(after(spec, *positions, message_rounds=1)[0]["messages"].values())
-
-
 FAIR = {"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"], "ITALY": ["ROM", "VEN", "NAP", "TUN"]}
 ROBBED = {"FRANCE": ["PAR", "BRE", "SPA", "POR"], "ITALY": ["ROM", "VEN", "NAP", "TUN", "MAR"]}
 GREEDY = {"FRANCE": FAIR["FRANCE"], "ITALY": ["ROM", "VEN", "NAP", "TUN", "GRE", "SER"]}
@@ -374,19 +370,6 @@ def test_it_says_what_it_will_do_and_what_it_does(rule):
     war = "We fight Italy, and nobody else," if rule == "marshal" else "We arm and fight everybody"
     assert any(war in message.text for message in said[1:])
     assert all(message.recipient == "GLOBAL" for message in said)
-
-
-def test_its_words_name_its_options():
-    first = ("S1902M", {}, FAIR)
-    assert "more than 2 centers" in spoken("marshal:slack=2", first)
-    assert "and is armed" in spoken("marshal:armed=yes", first)
-    assert "In the last 3 years we keep the peace." in spoken("marshal:last_years=3", first)
-    assert "gone for 2 years" in spoken("marshal:forgive=2", first)
-    assert spoken("marshal", PEACE, ("S1903M", {}, ROBBED)).startswith("Italy has stolen MAR. We fight Italy, and")
-    assert "We arm and fight everybody" in spoken("marshal:fight=dumbbot", PEACE, ("S1903M", {}, ROBBED))
-    said = spoken("marshal:nice=dove", ("S1901M", {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR"], "ITALY": ["ROM"]}))
-    assert said.startswith("We disarm.")
-    assert "We will not attack" in said  # the words of the part that plays
 
 
 def test_it_speaks_by_words():

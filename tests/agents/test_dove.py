@@ -6,7 +6,6 @@ import pytest
 import agents
 import evaluation
 import welfare_env
-from agents.scripted.dove import DovePolicy
 from tests.playing import seated
 
 
@@ -132,11 +131,6 @@ def test_talk_changes_no_order(seat):
     quiet, loud = (seat("dove", seed=4, press=press).finish() for press in (None, "tokens"))
     assert len(loud.said) == 7 * 30
     assert quiet.done == loud.done
-
-
-def test_refuses_a_share_out_of_range():
-    with pytest.raises(ValueError, match="share"):
-        DovePolicy(0)
 
 
 RULES = welfare_env.Rules(press=None, years=5)

@@ -265,10 +265,6 @@ class TestPlanner:
         found = gain("prosocial", "plan:budget=60", ("PLAYERA",), map_name="clique:4", rules=rules)
         assert found * 3 == pytest.approx(best.gain) == pytest.approx(2)
 
-    @pytest.mark.slow
-    def test_it_finds_that_sheriffs_can_be_robbed_of_their_homes(self) -> None:
-        assert gain("sheriff", "plan:budget=10", ("GERMANY",)) >= 0.4
-
 
 class Closed:
     """Cannot be copied."""

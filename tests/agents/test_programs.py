@@ -31,14 +31,6 @@ def test_writes_the_same_programs_in_every_way(spec, players):
     assert len(games[0]) == 6
 
 
-@pytest.mark.slow
-def test_a_mix_has_its_shares():
-    history = play(modal_env.make(rounds=2000), ["mix:CooperateBot=1/4,DefectBot=3/4"] * 2)
-    for player in range(2):
-        count = sum(played.programs[player] == modal_env.CooperateBot for played in history)
-        assert abs(count - 500) < 5 * (2000 * 3 / 16) ** 0.5
-
-
 def test_players_of_one_mix_and_seed_draw_each_for_itself():
     drawn = []
     for name in ("player_0", "player_1"):

@@ -42,10 +42,8 @@ def asked(policy, game, what="orders", message_round=0):
     return policy.act(None, {"view": game.view(policy.agent, what, message_round)})
 
 
-def play(policies, rules=RULES, parallel=False):
+def play(policies, rules=RULES):
     """A whole game; strict, so that anything illegal raises."""
-    if parallel:
-        return playing.play_parallel(welfare_env.parallel_env(rules=rules, strict=True), policies).game
     return playing.play(welfare_env.make(rules=rules, strict=True), policies).game
 
 
@@ -76,22 +74,6 @@ class TestTurns:
         for policy in policies.values():
             assert policy.ledger.calls == 9
             assert [turn["round"] for turn in policy.ledger.turns] == [1, 2, 3] * 3
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("parallel", [False, True])
-    @pytest.mark.parametrize(
-        "options", [{"press": None, "variant": "standard"}, {"transfers": True}, {"press": "tokens", "mediator": True}]
-    )
-    def test_plays_in_both_environments(self, options, parallel):
-        rules = welfare_env.Rules(years=2, **options)
-        everybody = (*welfare_env.Game().powers, *(["MEDIATOR"] * rules.mediator))
-        policies = {name: agents.make("lm:scripted/stub") for name in everybody}
-        game = play(policies, rules, parallel=parallel)
-        assert game.is_done
-        assert not any(record.void for record in game.history)
-        assert any(record.orders for record in game.history)
-        assert all(policy.ledger.failed == 0 for policy in policies.values())
-        assert sum(policy.ledger.losses["word"] for policy in policies.values()) == 0
 
 
 class TestNotes:
