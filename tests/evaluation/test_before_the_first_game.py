@@ -69,36 +69,3 @@ def test_policies_are_made_once_before_the_first_game(
     run = CliRunner().invoke(app, [*command, "--workers", "1", "--store", "games.sqlite"])
     assert isinstance(run.exception, FirstGameError), run.output
     assert {count for spec, count in made.items() if spec.is_named} - {0} == {1}, made.most_common(3)
-
-
-@pytest.mark.slow
-def test_the_bar_ends_with_the_total_of_all_evaluations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    seen: list[tuple[str, int, int]] = []
-
-    class Meter:
-        def __init__(self, what: str, total: int, unit: str) -> None:
-            self.what, self.total, self.done = what, total, 0
-
-        def __enter__(self) -> Meter:
-            return self
-
-        def __exit__(self, *error: object) -> None:
-            seen.append((self.what, self.done, self.total))
-
-        def advance(self, count: int, *note: object) -> None:
-            self.done += count
-
-    monkeypatch.setattr("evaluation.cli.options.metered", Meter)
-    attacks = ["--selection-games", "1"]
-    commands = (
-        ["self-play", "dove", "hold"],
-        ["exploitability", "hold", "--deviator", "dove", *attacks],
-        ["red-team", "hold", "--budget", "quick"],
-    )
-    for command in commands:
-        board = ["--years", "2", "--map", "clique:3", "--message-rounds", "0"]
-        run = CliRunner().invoke(app, [*command, *board, "--games", "2", "--workers", "1"])
-        assert run.exit_code == 0, run.output
-    assert [(done, total) for _, done, total in seen] == [(total, total) for _, _, total in seen]
-    assert seen[0] == ("playing", 4, 4)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from evaluation.measures.gains import FINALISTS, Selection, choose_at_once, rounds
 
@@ -72,17 +71,3 @@ def test_equals_are_taken_in_their_order() -> None:
     found = choose_at_once(9, Noisy([0.0] * 9, spread=0), 2)
     assert found.best == 0
     assert found.contenders == (0, 1, 2, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("candidates", [20, 300])
-def test_fresh_games_of_the_chosen_one_are_unbiased(candidates: int) -> None:
-    """Equal candidates: the games for choosing promise a gain, fresh ones have none."""
-    promised, confirmed = [], []
-    for seed in range(60):
-        play = Noisy([0.0] * candidates, seed)
-        found = choose_at_once(candidates, play, 3)
-        promised.append(found.means[found.best])
-        confirmed.append(play([found.best], range(20))[0].mean())
-    assert np.mean(promised) > 0.3
-    assert np.mean(confirmed) == pytest.approx(0, abs=4 / np.sqrt(60 * 20))

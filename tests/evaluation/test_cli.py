@@ -24,9 +24,7 @@ from welfare_env.game.record import load_record
 
 CODE = Path(evaluation.__file__).parents[1]
 QUICK = ("--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
-COMMANDS = ("self-play", "exploitability", "demo", "games", "messages", "replay")
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Outcome(NamedTuple):
@@ -79,6 +77,7 @@ def test_self_play_prints_the_same_numbers_as_table_and_as_json(
     assert re.fullmatch(r"(\d+) of \1 games were already stored\n", plain.err)
     assert "\x1b" not in table.out  # no colors where nobody looks
     assert [result["policy"] for result in plain.json] == ["random", "dove"]
+    assert "Differences from the first" in table.out
     assert table.rows()[:2] == [
         [
             result["policy"],
@@ -95,12 +94,8 @@ def test_self_play_prints_the_same_numbers_as_table_and_as_json(
 
 def test_a_single_policy_is_told_power_by_power(cli: Callable[..., Outcome]) -> None:
     outcome = cli("self-play", "prosocial", "--games", "2", "--years", "1", "--message-rounds", "0", "--workers", "1")
-    assert [
-        "prosocial",
-        "4.843 [identical]",
-        "1.00 [identical]",
-        *["0.00 [identical]"] * 2,
-    ] in outcome.rows()
+    assert ["prosocial", "4.843 [identical]", "1.00 [identical]", *["0.00 [identical]"] * 2] in outcome.rows()
+    assert "Differences" not in outcome.out
     shares = {row[0]: row[1] for row in outcome.rows() if row[0] in POWERS}
     assert shares == dict.fromkeys(POWERS, "5.00 [identical]") | {"ITALY": "4.00 [identical]"}
 
@@ -114,33 +109,12 @@ def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> 
     assert cli(*command, "--json").json[0]["root_nash_welfare"]["value"] is None
 
 
-@pytest.mark.slow
-def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
-    command = ("exploitability", "prosocial", "--coalitions", "france,Germany + TURKEY", "--games", "5")
-    options = ("--years", "4", "--message-rounds", "0", "--workers", "1")
-    table, plain = cli(*command, *options), cli(*command, *options, "--json").json
-    assert [entry["coalition"] for entry in plain["coalitions"]] == [["FRANCE"], ["GERMANY", "TURKEY"]]
-    assert plain["exploitability"]["low"] > 0
-    head, france, germany, turkey = table.rows()
-    assert head == [
-        "prosocial",
-        "france,Germany + TURKEY",
-        cells(plain["exploitability"], 2),
-        " + ".join(plain["best"]),
-    ]
-    alone, pair = plain["coalitions"]
-    others = [cells(entry["victims_root_nash_welfare"], 2) for entry in (alone, pair)]
-    each = [f"{power} {cells(pair['members'][power], 2)}" for power in ("GERMANY", "TURKEY")]
-    assert france == ["FRANCE", cells(alone["gain"], 2), "", "", others[0]]
-    assert germany == ["GERMANY", cells(pair["gain"], 2), each[0], cells(pair["total"], 2), others[1]]
-    assert turkey == ["TURKEY", "", each[1], "", ""]
-    assert "Deviator exploiter:nice=(prosocial),attack=dumbbot" in table.out
-
-
 def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
-    rules = Rules(years=1, message_rounds=0)
-    plain = cli("self-play", "random", "--games", "2", "--seed", "5", *QUICK, "--json").json
+    words = ("--press", "tokens", "--message-rounds", "2", "--years", "1", "--map", "pure", "--workers", "1")
+    plain = cli("self-play", "random", "--games", "2", "--seed", "5", *words, "--json").json
+    rules = Rules(years=1, press="tokens", message_rounds=2)
     assert plain == [evaluation.self_play("random", 2, seed=5, rules=rules, map_name="pure").to_dict()]
+    rules = Rules(years=1, message_rounds=0)
     deviators = ("--deviator", "dumbbot", "--deviator", "hold")
     options = (*deviators, "--coalitions", "FRANCE,ITALY", "--games", "2", "--seed", "5")
     plain = cli("exploitability", "random", *options, *QUICK, "--json").json
@@ -156,14 +130,6 @@ def test_a_witness(cli: Callable[..., Outcome], tmp_path: Path) -> None:
     assert load_record(tmp_path / "game.json")["welfare_env"]["seed"] == plain["witness"]["seed"]
 
 
-def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
-    rules = Rules(years=1, press="tokens", message_rounds=2)
-    options = ("--games", "1", "--years", "1", "--press", "tokens", "--message-rounds", "2", "--workers", "1")
-    table = cli("self-play", "dove", *options)
-    assert "years: 1, 2 message rounds of tokens, games: 1" in " ".join(table.out.split())
-    assert cli("self-play", "dove", *options, "--json").json == [evaluation.self_play("dove", 1, rules=rules).to_dict()]
-
-
 def test_brackets_in_cells_are_shown_as_they_are() -> None:
     result = evaluation.exploitability("hold", 1, coalitions=["FRANCE"], rules=Rules(years=1, message_rounds=0))
     attack = ("[b]dove[/b]", result.best)
@@ -172,24 +138,6 @@ def test_brackets_in_cells_are_shown_as_they_are() -> None:
     console.print(exploitability_table([told], ["[s]singles"]), *coalition_tables(told))
     text = console.export_text()
     assert all(part in text for part in ("[i]hold[/i]", "Deviator [b]dove[/b]", "[s]singles"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [80, 100, 140])
-def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    played = ("random", "dove:share=0.5")
-    for command in (
-        ("self-play", *played),
-        ("self-play", "random"),
-        ("exploitability", "random", "--coalitions", "pairs"),
-    ):
-        text = ESCAPES.sub("", cli(*command, "--games", "3", *QUICK).out)
-        assert all(len(line.rstrip()) <= width for line in text.splitlines())
-        assert "…" not in text
-        assert "random" in text
-        assert ("dove:share=0" in text) == (played[1] in command)
 
 
 @pytest.mark.slow
@@ -257,29 +205,6 @@ def test_errors_end_in_one_readable_line(
     assert words in line
 
 
-def test_a_misspelt_second_policy_is_found_before_the_first_plays(
-    cli: Callable[..., Outcome], played: list[GameSpec]
-) -> None:
-    assert cli("self-play", "hold", "nobody", "--games", "2", *QUICK).code == 2
-    assert played == []
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        (("self-play",), "policies"),
-        (("exploitability", "hold", "--workers", "0"), "--workers"),
-        (("exploitability", "hold", "--variant", "standard"), "--variant"),
-    ],
-    ids=str,
-)
-def test_misuse_is_told(cli: Callable[..., Outcome], command: tuple[str, ...], words: str) -> None:
-    outcome = cli(*command)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert words in outcome.err
-    assert "Traceback" not in outcome.err
-
-
 UNGUARDED = """
 import evaluation
 from welfare_env import Rules
@@ -304,15 +229,3 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path, lasting_
     assert 'if __name__ == "__main__":' in unguarded.stderr
     assert len(lasting_lines(unguarded.stderr)) < 30
     assert (guarded.returncode, guarded.stdout, lasting_lines(guarded.stderr)) == (0, "3\n", [])
-
-
-@pytest.mark.slow
-def test_the_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")  # no name is folded
-    rows = cli("demo", "--workers", "2").rows()
-    assert [row[0] for row in rows][:4] == list(attacks.DEMO_POLICIES)
-    assert rows[1][1] == "4.843 [identical]"
-    gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
-    assert {key[0] for key in gains} == set(attacks.DEMO_PROFILES)
-    assert all(gain > 1 for gain in gains.values())
-    assert gains["prosocial", "singles", attacks.LEARNED] == max(gains.values())

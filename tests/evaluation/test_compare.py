@@ -3,21 +3,19 @@
 import csv
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 from evaluation import EvaluationError, GameSpec, SelfPlayResult
-from evaluation.cli.commands import app
 from evaluation.experiments.compare import Comparison, contrasts, pairs_of
 from evaluation.measures.intervals import mean_estimate
 from evaluation.tables.comparison_tables import caption, contrast_cells
+from tests.evaluation.conftest import call
 from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError
 
@@ -78,13 +76,6 @@ def test_gains_of_attacks_may_be_negative() -> None:
     assert (contrast.first_value.value, contrast.second_value.value) == pytest.approx([gain.mean() for gain in gains])
     (price,) = evaluation.compare(*attacked, measure="price").contrasts
     assert price.second_value.per_game == attacked[1].costs.price.per_game
-
-
-def test_the_same_profile_with_other_deviators() -> None:
-    alone: dict[str, Any] = SMALL | {"coalitions": ["PLAYERA"]}
-    attacked = [evaluation.exploitability("dove", 5, deviator=each, **alone) for each in ("hold", "dumbbot")]
-    (contrast,) = evaluation.compare(*attacked).contrasts
-    assert (contrast.first, contrast.second) == ("dove, deviators=['hold']", "dove, deviators=['dumbbot']")
 
 
 # Measures
@@ -183,44 +174,19 @@ def test_other_seeds_and_numbers_are_not_paired(results: list[SelfPlayResult]) -
 # The command
 
 
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0) -> Any:
-        done = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "150"})
-        assert done.exit_code == code, done.output
-        return done
-
-    return run
-
-
-OPTIONS = ("--workers", "1", "--games", "5", "--years", "1", "--map", "clique:3", "--message-rounds", "0")
-
-
-def test_the_command(call: Callable[..., Any], tmp_path: Path) -> None:
-    arguments = ("compare", "hold", "prosocial", "random", *OPTIONS, "--measure", "conflicts,welfare_per_year:PLAYERA")
-    shown = call(*arguments, "--csv", "rows.csv").stdout
+def test_the_command(tmp_path: Path) -> None:
+    options = ("--workers", "1", "--games", "5", "--years", "1", "--map", "clique:3", "--message-rounds", "0")
+    options += ("--store", str(tmp_path / "games.sqlite"))
+    arguments = ("compare", "hold", "prosocial", "random", *options, "--measure", "conflicts,welfare_per_year:PLAYERA")
+    shown = call(*arguments, "--csv", tmp_path / "rows.csv")
     assert "difference from hold" in shown
     assert "PLAYERA: points a year" in shown
     rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
     expected = list(itertools.product(("conflicts", "welfare_per_year:PLAYERA"), ("prosocial", "random")))
     assert [(row["measure"], row["second"]) for row in rows] == expected
-    told = json.loads(call(*arguments, "--json").stdout)
+    told = json.loads(call(*arguments, "--json"))
     assert [each["difference"]["value"] for each in told["contrasts"]] == [float(row["difference"]) for row in rows]
-    assert "second - first" in call("compare", "hold", "dove", "prosocial", "--pairs", *OPTIONS).stdout
-
-
-def test_self_play_of_several_shows_the_differences(call: Callable[..., Any]) -> None:
-    assert "Differences from the first" in call("self-play", "hold", "prosocial", *OPTIONS).stdout
-    assert "Differences" not in call("self-play", "hold", *OPTIONS).stdout
-
-
-def test_the_mark(results: list[SelfPlayResult]) -> None:
-    _, rows = contrast_cells(evaluation.compare(*results[:2]))
-    assert [row[0] for row in rows] == ["hold", "prosocial"]
-    assert rows[1][-1].startswith("+2.000")
-    assert [row[-1].endswith(" *") for row in rows] == [False, True]
+    assert "second - first" in call("compare", "hold", "prosocial", "random", "--pairs", *options)
 
 
 @pytest.mark.parametrize(("count", "fewest"), [(1, 6), (4, 8)])
@@ -230,4 +196,7 @@ def test_the_caption_says_how_many_equal_differences_get_the_mark(count: int, fe
         samples = [(str(each), {"m": mean_estimate([2.0 * (each > 0)] * games, 0)}) for each in range(count + 1)]
         found = Comparison(contrasts(samples, pairs_of(count + 1, False), 0), 0, games, {})
         assert (told in caption(found)) == (games == fewest)
-        assert {row[-1].endswith(" *") for row in contrast_cells(found)[1][1:]} == {games == fewest}
+        first, *others = (row[-1] for row in contrast_cells(found)[1])
+        assert {row.endswith(" *") for row in others} == {games == fewest}
+        assert not first.endswith(" *")
+        assert all(row.startswith("+2.000") for row in others)

@@ -87,17 +87,13 @@ def test_a_coalition_goes_to_other_processes() -> None:
         (("PLAYERX",), "give some of"),
         (("PLAYERA", "PLAYERA"), "each once"),
         (([],), "give some of"),
+        (("PLAYERA", "PLAYERB"), "different policies"),
     ],
 )
 def test_wrong_coalitions_of_a_game(coalition: Any, words: str) -> None:
-    with pytest.raises(EvaluationError, match=words):
-        GameSpec((("PLAYERA", read("hold")),), 0, QUICK, "clique:2", "fast", coalition=coalition)
-
-
-def test_members_play_one_policy() -> None:
     players = (("PLAYERA", read("hold")), ("PLAYERB", read("random")))
-    with pytest.raises(EvaluationError, match="different policies"):
-        GameSpec(players, 0, QUICK, "clique:2", "fast", coalition=("PLAYERA", "PLAYERB"))
+    with pytest.raises(EvaluationError, match=words):
+        GameSpec(players, 0, QUICK, "clique:2", "fast", coalition=coalition)
 
 
 @pytest.mark.parametrize(

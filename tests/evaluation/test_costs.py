@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import evaluation
@@ -15,17 +15,13 @@ QUICK = Rules(years=4, press=None)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=12))
+@example([0.0, 0.0])
 def test_gini_is_the_mean_difference_over_twice_the_mean(values: Sequence[float]) -> None:
     if sum(values) <= 1e-9:
+        assert sum(values) or math.isnan(gini(values))
         return
     differences = sum(abs(a - b) for a in values for b in values) / len(values) ** 2
     assert gini(values) == pytest.approx(differences / (2 * sum(values) / len(values)), abs=1e-9)
-
-
-def test_gini_of_known_cases() -> None:
-    assert gini([3, 3, 3]) == 0
-    assert gini([0, 0, 0, 8]) == pytest.approx(3 / 4)
-    assert math.isnan(gini([0, 0]))
 
 
 def test_the_bound_is_what_prosocial_attains() -> None:

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 from agents import DovePolicy
 from evaluation import CrossPlayResult, EvaluationError, GameStore
-from evaluation.cli.commands import app
 from evaluation.experiments.cross_play import all_mixes
 from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import cell
+from tests.evaluation.conftest import call
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
 
@@ -141,23 +140,6 @@ def test_scenarios_tell_focal_seats_apart(stored: tuple[CrossPlayResult, Path]) 
         assert scenario.games.payoffs[scenario.background] == scenario.games.payoffs["prosocial"]
 
 
-@pytest.mark.slow
-def test_a_second_call_plays_what_is_new(tmp_path: Path, played: list[Any]) -> None:
-    with GameStore(tmp_path / "games.sqlite") as store:
-        common: dict[str, Any] = {"rules": QUICK, "store": store}
-        evaluation.self_play("hold", 7, **common)
-        first = evaluation.cross_play(["prosocial", "hold"], types=1, **common)
-        assert len(played) == 7 + 7  # hold alone was there
-        whole = evaluation.cross_play(["prosocial", "hold"], **common)
-        assert len(played) == 14 + 6 * 7
-        again = evaluation.cross_play(["prosocial", "hold"], **common)
-        assert len(played) == 56
-    assert whole.rows() == again.rows()
-    assert [each.empirical_game.fitted.any() for each in (whole, first)] == [False, True]
-    told = json.loads(json.dumps(first.to_dict(), allow_nan=False))
-    assert told["mixed_payoffs"]["hold"]["value"] is None
-
-
 def test_another_policy_plays_only_the_mixes_that_are_new(tmp_path: Path, played: list[Any]) -> None:
     """On a board of two players, where three policies have six mixes and at most two policies meet."""
     path = tmp_path / "toy.map"
@@ -223,36 +205,22 @@ def test_the_number_of_games_balances_seats_that_rotate(options: dict[str, Any],
     assert {len(mix.seats) for mix in result.mixes.values()} == {result.games} == {games}
 
 
-@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
-    common = ["cross-play", "prosocial", "hold", "--years", "1", "--message-rounds", "0", "--workers", "1"]
-    common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--types", "1"]
-    shown = CliRunner().invoke(app, common, env={"COLUMNS": "160"})
-    assert shown.exit_code == 0, shown.output
-    heads = ("mixes: 2", "Nash equilibria", "fitted", "one mutant", "focal per-capita")
-    assert all(words in " ".join(shown.output.split()) for words in heads)
-    assert "│ 7 0 " not in shown.stdout
-    assert "2 mixes; for the payoffs in each: --mixes" in shown.stdout.splitlines()[-1]
-    mixes = CliRunner().invoke(app, [*common, "--mixes"]).stdout
-    assert mixes.index("Scenarios") < mixes.index("Mixes") < mixes.index("│ 7 0 ")
-    told = CliRunner().invoke(app, [*common, "--json"])
-    assert json.loads(told.stdout)["scenarios"][0]["background"] == "dove"
-    wrong = CliRunner().invoke(app, [*common, "--games", "3"])
-    assert wrong.exit_code == 2
-    assert "multiple of 7" in wrong.output
-
-
-def test_the_rows_of_the_command(tmp_path: Path) -> None:
     options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "3"]
-    players = ["cross-play", "dove", "hold", "--background", "random", "--store", str(tmp_path / "games.sqlite")]
+    players = ["cross-play", "dove", "hold", "--background", "random", "--store", tmp_path / "games.sqlite"]
     rows_file = tmp_path / "new" / "table.csv"
-    outcome = CliRunner().invoke(app, [*players, *options, "--csv", str(rows_file)])
-    assert outcome.exit_code == 0, outcome.output
+    shown = call(*players, *options, "--csv", rows_file)
     with rows_file.open(newline="") as file:
         rows = list(csv.DictReader(file))
     mixes = ["3*dove", "3*hold", "2*dove + 1*hold", "1*dove + 2*hold", "1*dove + 2*random", "1*hold + 2*random"]
     assert list(dict.fromkeys(row["profile"] for row in rows)) == mixes
     assert len(rows) == 6 * 3 * 3
+    assert "│ 3 0 " not in shown
+    shown = call(*players, *options, "--mixes")
+    assert shown.index("Scenarios") < shown.index("Mixes") < shown.index("│ 3 0 ")
+    alone = json.loads(call(*players, *options, "--types", "1", "--json"))
+    assert alone["scenarios"][0]["background"] == "random"
+    assert alone["mixed_payoffs"]["hold"]["value"] is None  # with each other they did not play
 
 
 def test_the_table_of_policies_has_each_number_under_its_name(stored: tuple[CrossPlayResult, Path]) -> None:

@@ -153,12 +153,6 @@ def test_a_search_of_all_plans_without_bounds_finds_the_same(map_name, others, y
     check_against_all_plans(map_name, others, rules(years), A, remember=True)
 
 
-@pytest.mark.parametrize(("spec", "values"), [("sheriff:fight=punish", [2, 4, 7]), ("sheriff", [2, 4])])
-def test_values_against_sheriffs(spec, values):
-    for years, value in enumerate(values, 1):
-        assert best_response("clique:3", spec, A, years).value == value
-
-
 @pytest.mark.parametrize(
     ("others", "options"),
     [
@@ -362,12 +356,6 @@ def test_what_the_page_and_the_docstring_show():
     for shown in (doctest.testfile(page, module_relative=False), *map(doctest.testmod, (best_responses, theorems))):
         assert shown.attempted > 0
         assert shown.failed == 0
-
-
-def test_no_part_of_the_profile_for_the_power():
-    found = best_response("clique:2", {B: "hold"}, A, 2)
-    assert found.profile_value is None
-    assert math.isnan(found.gain)
 
 
 # What is refused

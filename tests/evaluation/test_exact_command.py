@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.exact import best_response, exploitability
+from evaluation.exact import best_response
 from tests.evaluation.conftest import call
 
 
@@ -28,22 +28,6 @@ def test_gains_of_each_power_and_the_best_line_of_play(tmp_path: Path) -> None:
     text = call("exact", "prosocial", *board)
     assert f"{best['coalition'][0]} gains most: {best['gain']:g} in the whole game" in text
     assert all(order in text for _, orders in best["line"] for order in orders)
-
-
-@pytest.mark.slow
-def test_mixes_and_coalitions() -> None:
-    mix = "mix:prosocial=1/2,hold=1/2"
-    (alone,) = json.loads(call("exact", mix, "--map", "clique:3", "--years", "3", "--coalitions", "PLAYERB", "--json"))[
-        "coalitions"
-    ]
-    meant = exploitability("clique:3", mix, 3, powers=["PLAYERB"]).responses["PLAYERB"]
-    assert (alone["value"], alone["profile_value"], alone["line"]) == (meant.value, meant.profile_value, None)
-    pair = ["--map", "clique:3", "--years", "3", "--coalitions", "PLAYERC+PLAYERA"]
-    (both,) = json.loads(call("exact", "prosocial", *pair, "--json"))["coalitions"]
-    joint = best_response("clique:3", "prosocial", ("PLAYERA", "PLAYERC"), 3)
-    assert (both["coalition"], both["gain"]) == (["PLAYERA", "PLAYERC"], joint.gain)
-    assert "PLAYERA + PLAYERC gains most: 2 in the whole game, 0.67 a year" in call("exact", "prosocial", *pair)
-    assert "Nobody here gains" in call("exact", "prosocial", "--map", "clique:3", "--years", "1")
 
 
 @pytest.mark.parametrize(

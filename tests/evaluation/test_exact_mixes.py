@@ -136,12 +136,6 @@ def test_there_is_no_gap_if_no_power_deviates():
         _ = found.gap
 
 
-def test_what_is_too_large_is_refused_with_numbers(tmp_path):
-    spec = network_in(tmp_path / "net", "clique:3", 1)
-    with pytest.raises(EvaluationError, match=r"more than 5 positions .* evaluation\.exploitability"):
-        exploitability("clique:3", spec, 4, max_positions=5)
-
-
 def test_a_network_that_draws_is_refused(tmp_path):
     spec = network_in(tmp_path / "net", "clique:2", greedy=False)
     for profile in (spec, f"mix:({spec})=1/2,hold=1/2"):
@@ -160,13 +154,6 @@ def test_canonical_positions_keep_what_networks_read():
         before, after = games.state(0), State(layout_of(board), rows[0])
         for name in ("units", "dislodged", "owners", "welfare", "phase", "year"):
             assert np.array_equal(getattr(before, name), getattr(after, name)), name
-
-
-@pytest.mark.slow
-def test_punishers_who_guess_can_be_misled():
-    """The board does not tell who left the path first: after one round of punishment they fight each other."""
-    found = exploitability("clique:4", "punisher:t=4", 5, powers=[A])
-    assert (found.gap, found.welfare) == (pytest.approx(0.8), pytest.approx(1.4))
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from evaluation.experiment_files.description import filled_template, parse_exper
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.play.runner import Begun
 from evaluation.report.report_folder import write_results
-from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 from welfare_env import Rules, WelfareEnvError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,31 +94,6 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
     assert result.seed == result.conditions[0].cells[0].result.seed == 6  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ("seed = -1\n", "seed=-1"),
-        ("paper_code = 1\n", "paper_code=1"),
-        ('budget = "quick"\n', "budget is only for red-team, which this file does not measure"),
-        ('coalitions = ["pairs"]\n', "coalitions is only for exploitability and exact"),
-        ('measure = ["self-play", "exaxt"]\n', "did you mean 'exact'"),
-        ('measure = ["self-play", "self-play"]\n', "measure: give each only once"),
-        ('measure = "cross-play"\n', "give two or more"),
-        ('template = "dove:share={share}"\n[sweep]\nshare = [1]\n', "write {profile}"),
-    ],
-)
-def test_faults(lines: str, words: str) -> None:
-    with pytest.raises(ExperimentError, match=words):
-        parse_experiment(BASE.format(profile="random", games=3) + lines)
-
-
-def test_all_faults_of_the_conditions_are_told_with_their_keys() -> None:
-    with pytest.raises(ExperimentError, match=r"2 faults\n  profiles: .*'8.hold'.*\n  profiles: .*'9.dove'"):
-        parse_experiment("title = 'x'\nprofiles = ['dove', '8*hold', '9*dove']\n")
-    with pytest.raises(ExperimentError, match="rules: years=0"):
-        parse_experiment("title = 'x'\nprofiles = ['dove']\n[rules]\nyears = 0\n")
-
-
 @pytest.mark.parametrize("profile", ["no-such", "9*dove", "rl:nowhere"])
 def test_exact_gains_are_checked_before_any_game(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.exact.best_response", lambda *_: pytest.fail("it was computed"))
@@ -166,13 +140,9 @@ def small_red_team() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def everything() -> evaluation.ExperimentResult:
-    return evaluation.experiment(parse_experiment(EVERYTHING))
-
-
 @pytest.mark.slow
-def test_every_measure_is_what_its_function_gives(everything: evaluation.ExperimentResult, tmp_path: Path) -> None:
+def test_every_measure_is_what_its_function_gives(tmp_path: Path) -> None:
+    everything = evaluation.experiment(parse_experiment(EVERYTHING))
     _, hold = everything.conditions
     options: dict[str, Any] = {"rules": Rules(years=1, press=None), "map_name": "clique:3"}
     cross = evaluation.cross_play(["prosocial", "hold"], 3, **options)
@@ -182,8 +152,7 @@ def test_every_measure_is_what_its_function_gives(everything: evaluation.Experim
     assert hold.measures["red_team"] == evaluation.red_team("hold", "quick", games=3, **options).value
     assert hold.measures["points_among_others"] == cross.mixed_payoffs["hold"]
     assert hold.measures["exact_gain"].value == 2
-    page = write_results(everything, tmp_path).read_text()
-    assert "Welfare Diplomacy, 1 year, no press. Map: clique:3. 3 games per condition, seed 0." in page
+    write_results(everything, tmp_path)
     assert len(list((tmp_path / "replays").iterdir())) == 6
 
 
@@ -210,17 +179,3 @@ def test_templates(template: str, profile: str, words: dict[str, str], made: str
 
 
 # In words
-
-
-def test_the_setting_in_words() -> None:
-    text = (
-        BASE.format(profile="dove", games=3) + f"{ATTACK}paper_code = true\ncoordinated = true\nselection_games = 1\n"
-    )
-    text = text.replace("games = 3", 'games = 3\ndeviators = ["pact"]') + '[rules]\nyears = 1\npress = "none"\n'
-    study = evaluation.experiment(parse_experiment(text)).to_dict()
-    assert "points after retreats too, as in the published runs" in rules_sentence(study)
-    assert games_sentence(study) == "3 games per condition, seed 0."
-    told = " ".join(option_sentences(study))
-    assert "as in the paper's own program" in told
-    assert "Deviators: pact; one policy plays all members of a coalition." in told
-    assert "on separate games, 1 each at first" in told

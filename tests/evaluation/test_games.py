@@ -81,31 +81,7 @@ def test_a_specification_tells_all_that_decides_a_game() -> None:
     json.dumps(told, allow_nan=False)
 
 
-def test_profiles_name_every_player() -> None:
-    assert specs_of("hold")[0].written == dict.fromkeys(POWERS, "hold")
-    assert specs_of("hold", ITALY="random")[0].written["ITALY"] == "random"
-    assert specs_of("random", rules=MEDIATED)[0].written[MEDIATOR] == "hold"
-    assert specs_of("hold", rules=MEDIATED, **{MEDIATOR: "dove"})[0].written[MEDIATOR] == "dove"
-    named = f"{MEDIATOR}*dove + 7*hold"
-    assert specs_of(named, rules=MEDIATED)[0].written == dict.fromkeys(POWERS, "hold") | {MEDIATOR: "dove"}
-
-
-def test_two_ways_to_write_a_policy_are_one_game(kept: GameStore, played: list[GameSpec]) -> None:
-    plain, wrapped = (specs_of(policy, TURKEY=other) for policy, other in (("dove", "hold"), ("(dove)", " (hold)")))
-    assert plain == wrapped
-    assert Runner(store=kept).play(plain) == Runner(store=kept).play(wrapped)
-    assert (len(played), kept.count()) == (1, 1)
-    players = dict.fromkeys(POWERS, "dove") | {"TURKEY": "hold"}
-    assert kept.get(wrapped[0].to_dict())["welfare_env"]["players"] == players
-
-
 # One game
-
-
-def test_a_record_tells_players_seed_rules_and_length() -> None:
-    spec = specs_of("dove", rules=SHORT, ENGLAND="dumbbot")[0]
-    told = {"players": spec.written, "seed": spec.seed, "rules": SHORT.to_dict(), "years_played": 3}
-    assert play_game(spec)["welfare_env"].items() >= told.items()
 
 
 @pytest.mark.parametrize(

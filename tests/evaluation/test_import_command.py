@@ -81,9 +81,3 @@ def test_the_replay_shows_the_models_and_what_they_thought(saved, tmp_path):
     assert run("replay", "game-imported.json", "-o", "game.html").exit_code == 0
     page = (tmp_path / "game.html").read_text(encoding="utf-8")
     assert ["I trust nobody." in page, '"player":"another"' in page, '"deviates":true' in page] == [True, True, False]
-
-
-def test_errors_are_one_line(saved):
-    done = run("import", "game.json", "--until", "F1999M")
-    assert done.exit_code == 2
-    assert "'game.json': phase 'F1999M': the file has S1901M to S1902M" in done.output

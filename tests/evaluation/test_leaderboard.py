@@ -8,16 +8,13 @@ import pytest
 
 import evaluation
 import welfare_env
-from agents.lm import Block, Request, make_model
 from agents.lm.reading.parsing import reply_schema
-from agents.lm.stub import StubServer
 from agents.lm.stub.replies import CHARACTERS, babbler, pacifist, raider
 from agents.specs import read_profile
-from evaluation import ExperimentError, GameSpec
+from evaluation import GameSpec
 from evaluation.experiment_files.description import load_experiment, parse_experiment
 from evaluation.experiments.deviators import read_deviators
 from evaluation.messages.analysis import analyze_messages
-from evaluation.report.figures import profile_label
 from evaluation.report.page import markdown_table, report_page
 from evaluation.report.report_folder import (
     LEADERBOARD,
@@ -55,37 +52,25 @@ def result() -> evaluation.ExperimentResult:
     return evaluation.experiment(parse_experiment(SMALL, "small"))
 
 
-@pytest.fixture(scope="module")
-def study(result: evaluation.ExperimentResult) -> dict[str, Any]:
-    return json.loads(json.dumps(result.to_dict(), allow_nan=False))
-
-
 class TestMeasures:
-    @pytest.mark.slow
     def test_are_those_of_both_evaluations(self, result: evaluation.ExperimentResult) -> None:
-        measures = result.conditions[0].measures
-        alone = evaluation.self_play("lm:scripted/pacifist", 2, rules=RULES)
-        attacked = evaluation.exploitability("lm:scripted/pacifist", 2, rules=RULES)
-        assert measures["root_nash_welfare"] == alone.root_nash_welfare
+        condition = result.conditions[0]
+        measures, (alone, attacked) = condition.measures, (cell.result for cell in condition.cells)
         assert measures["proficiency"] == alone.proficiency
         assert measures["exploitability"] == attacked.value
         shares = tuple(analyze_messages(record).kept_share() for record in alone.records)
         assert measures["kept_promises"].per_game == shares
         used = alone.usage
-        assert used is not None
         assert sum(measures["tokens_per_game"].per_game) == used.input_tokens + used.output_tokens > 0
         assert measures["dollars_per_game"].value == 0
 
-    def test_the_games_of_self_play_are_played_once(self, played: list[GameSpec]) -> None:
-        small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
-        evaluation.experiment(parse_experiment(small))
-        assert len(played) == len(set(played)) > 2 * 6
-
-    def test_of_players_that_are_no_language_models(self) -> None:
+    def test_of_players_that_are_no_language_models(self, played: list[GameSpec]) -> None:
+        """They have no tokens and promises; and games of self-play are played once."""
         small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
         (condition,) = evaluation.experiment(parse_experiment(small)).to_dict()["conditions"]
         for name in ("kept_promises", "tokens_per_game", "dollars_per_game"):
             assert condition["measures"][name]["value"] is None
+        assert len(played) == len(set(played)) > 2 * 6
 
     def test_deviators_name_the_policy_that_they_replace(self) -> None:
         setting = evaluation.Setting(rules=RULES)
@@ -96,19 +81,11 @@ class TestMeasures:
             name: f"exploiter:nice={name},attack=dumbbot" for name in ("dove", "prosocial")
         }
 
-    def test_a_deviator_that_names_what_is_not_there(self) -> None:
-        with pytest.raises(ExperimentError, match="unknown agent"):
-            parse_experiment(SMALL.replace("attack=dumbbot", "attack={policies}"))
-
 
 class TestPage:
     @pytest.mark.slow
-    def test_is_sorted_by_welfare_and_stands_alone(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
-        page = write_results(result, tmp_path).read_text()
-        assert page.index("lm:scripted/pacifist") < page.index("lm:scripted/raider")
-        assert "<td class=words>stub" not in page
-        assert "is a stub with invented replies" in page
-        assert "<script" not in page
+    def test_is_sorted_by_welfare(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
+        write_results(result, tmp_path)
         table, asked = (tmp_path / LEADERBOARD).read_text().split("## Language models")
         answered = [line.split(" | ") for line in asked.splitlines() if line.startswith("| lm:")]
         assert {(row[1], row[2], row[5]) for row in answered} == {
@@ -116,7 +93,6 @@ class TestPage:
             for measure in ("self-play", "exploitability")
             for name in ("pacifist", "raider")
         }
-        assert "<h3>Language models</h3>" in page
         rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| lm:")]
         assert [row[0] for row in rows] == ["| lm:scripted/pacifist", "| lm:scripted/raider"]
         assert rows[0][-1].strip(" |") == welfare_env.__version__
@@ -126,16 +102,6 @@ class TestPage:
         table = markdown_table(["a"], [["x | <b>*y*</b> [z](w) `q` $1"]])
         assert table.splitlines()[2] == r"| x \| \<b\>\*y\*\</b\> \[z\](w) \`q\` \$1 |"
 
-    @pytest.mark.parametrize(
-        ("profile", "told"),
-        [
-            ("lm:scripted/stub", "stub"),
-            ("exploiter:nice=(lm:scripted/stub),attack=dumbbot", "exploiter:nice=(lm:scripted/stub),attack=dumbbot"),
-        ],
-    )
-    def test_short_names_in_figures(self, profile: str, told: str) -> None:
-        assert profile_label(profile) == told
-
     def test_the_shipped_one_is_made_of_its_numbers(self) -> None:
         study = read_study(SHIPPED)
         assert (SHIPPED / LEADERBOARD).read_text() == leaderboard(study)
@@ -144,36 +110,15 @@ class TestPage:
         assert {condition["profile"] for condition in study["conditions"]} >= set(chosen.profiles)
         assert "<th scope=row></th>" not in report_page(study)
 
-    def test_the_shipped_rows_differ_as_their_characters_do(self) -> None:
-        rows = {each["profile"].rpartition("/")[2]: each["measures"] for each in read_study(SHIPPED)["conditions"]}
-        welfare, kept, good = (
-            {name: row[measure]["value"] for name, row in rows.items()}
-            for measure in ("root_nash_welfare", "kept_promises", "proficiency")
-        )
-        assert welfare["pacifist"] > max(welfare["raider"], welfare["babbler"])
-        assert (kept["pacifist"], kept["babbler"]) == (1, None)
-        assert kept["raider"] < 0.5
-        assert good["babbler"] < min(good["pacifist"], good["raider"])
-        assert rows["pacifist"]["exploitability"]["value"] > 0
-
 
 class TestCharacters:
     @pytest.mark.parametrize("name", CHARACTERS)
     def test_play_any_game(self, name: str) -> None:
-        for options in ("", ",schema=none", ",schema=form,add=all"):
-            result = evaluation.self_play(f"lm:scripted/{name}{options}", 1, rules=RULES, map_name="clique:3")
+        words = Rules(years=1, message_rounds=1, press="tokens", mediator=True)
+        for options, rules in ((",schema=none", RULES), (",schema=form,add=all", RULES), ("", words)):
+            result = evaluation.self_play(f"lm:scripted/{name}{options}", 1, rules=rules, map_name="clique:3")
             assert result.usage is not None
             assert result.usage.failed == 0
-        words = Rules(years=1, message_rounds=1, press="tokens", mediator=True)
-        assert evaluation.self_play(f"lm:scripted/{name}", 1, rules=words, map_name="clique:3").usage
-
-    def test_the_server_has_them_too(self) -> None:
-        request = Request((), (Block("Reply with JSON.\nYour units: A PAR, F BRE.\n"),))
-        with StubServer() as server:
-            for name in ("pacifist", "any"):
-                asked = make_model(f"openai/{name}", base_url=f"{server.url}/v1")
-                own = make_model(f"scripted/{'stub' if name == 'any' else name}")
-                assert asked.complete(request).text == own.complete(request).text
 
     def test_what_they_order(self) -> None:
         spring, winter = (

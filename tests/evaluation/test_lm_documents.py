@@ -45,13 +45,6 @@ def run(arguments, server):
 
 
 @pytest.mark.slow
-def test_the_example_without_a_key(server):
-    (command,) = commands(PAGE, "self-play", "127.0.0.1:8123")
-    assert "Language models" in run(command, server)
-    assert server.stats["requests"] > 50
-
-
-@pytest.mark.slow
 def test_the_example_with_a_key_and_what_was_said(server):
     (command,) = commands(PAGE, "self-play", "lm:openai/MODEL", "--budget-tokens")
     table = run(command, server)
@@ -60,18 +53,6 @@ def test_the_example_with_a_key_and_what_was_said(server):
     assert "lm:openai/MODEL" in run([listing], server)
     ((analysis, *_),) = commands(HOWTO, "welfare-env messages")
     assert "Who writes to whom" in run([analysis], server)
-
-
-@pytest.mark.slow
-def test_a_game_is_played_again_from_kept_replies(server):
-    (command,) = commands(PAGE, "runs/one.sqlite")
-    tables = [run(command, server)]
-    asked = server.stats["requests"]
-    tables.append(run([*command, "--store", "runs/other.sqlite"], server))
-    assert server.stats["requests"] == asked
-    told = [[line for line in table.splitlines() if re.match(r"│ [A-Z]{5,} +│", line)] for table in tables]
-    assert told[0] == told[1]
-    assert len(told[0]) == 7
 
 
 @pytest.mark.parametrize(

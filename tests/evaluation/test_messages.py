@@ -9,6 +9,7 @@ import agents
 import welfare_env
 from evaluation.messages.analysis import analyze_messages
 from evaluation.tables.message_tables import ConditionMessages, talk_tables
+from tests.playing import play
 from welfare_env import Game, Rules
 
 
@@ -175,14 +176,8 @@ def test_who_talks_to_whom():
 
 def test_doves_promise_and_keep_their_word():
     env = welfare_env.make(years=4)
-    env.reset(seed=0)
-    doves = {power: agents.make("dove") for power in env.possible_agents}
-    for power, dove in doves.items():
-        dove.reset(agent=power, seed=0)
-    for power in env.agent_iter():
-        observation, _, terminated, truncated, info = env.last()
-        env.step(None if terminated or truncated else doves[power].act(observation, info))
-    found = analyze_messages(env.unwrapped.game.record())
+    game = play(env, {power: agents.make("dove") for power in env.possible_agents}).game
+    found = analyze_messages(game.record())
     assert found.broken() == 0
     assert found.kept("hold") > 0
     assert found.kept("not enter") == 7 * 8  # each in every movement phase

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluation import COALITIONS
 from evaluation.measures.gains import coalition_gain
 from evaluation.measures.metrics import (
     StolenCenter,
@@ -25,7 +26,6 @@ from evaluation.measures.metrics import (
 from welfare_env.errors import RecordError, UnknownPowerError
 
 POWERS = ("FRANCE", "GERMANY", "ITALY")
-PROSOCIAL = {"AUS": 5.0, "ENG": 5.0, "FRA": 5.0, "GER": 5.0, "ITA": 4.0, "RUS": 5.0, "TUR": 5.0}
 WELFARE = st.floats(0.01, 100)
 
 
@@ -77,22 +77,19 @@ class TestWelfare:
         assert math.isnan(measures.nash_welfare)
         assert measures.scores == {"FRANCE": 1.0, "GERMANY": 0.0, "ITALY": 0.0}
 
-    def test_the_optimal_prosocial_policy(self) -> None:
-        assert nash_welfare(PROSOCIAL.values()) == 5**6 * 4
-        assert root_nash_welfare(PROSOCIAL.values()) == pytest.approx((5**6 * 4) ** (1 / 7))
-        assert round(root_nash_welfare(PROSOCIAL.values()), 3) == 4.843
-
     def test_one_power_without_points_makes_it_zero(self) -> None:
         assert root_nash_welfare([0, 8, 8]) == 0
         assert nash_welfare([0, 8, 8]) == 0
         assert root_nash_welfare([0, 8, 8], smoothed=True) == pytest.approx((1e-6 * 8.000001**2) ** (1 / 3))
-
         assert nash_welfare([-1, -2, 3]) == root_nash_welfare([-1, -2, 3], smoothed=True) == 0
 
-    def test_without_powers_or_years_it_is_undefined(self) -> None:
+    def test_without_powers_or_years_rates_are_undefined(self) -> None:
         assert math.isnan(nash_welfare([]))
         assert math.isnan(root_nash_welfare([]))
-        assert all(math.isnan(value) for value in welfare_per_year(game(phase("S1901M"), years=0)).values())
+        nothing = game(phase("S1901M"), years=0)
+        assert all(math.isnan(value) for value in welfare_per_year(nothing).values())
+        assert (stolen_centers(nothing).count, math.isnan(stolen_centers(nothing).per_year)) == (0, True)
+        assert math.isnan(conflicts(game(phase("W1901A"), phase("COMPLETED"))).per_movement_phase)
 
     @given(st.lists(WELFARE, min_size=1, max_size=8))
     def test_lies_between_the_least_and_the_arithmetic_mean(self, values: list[float]) -> None:
@@ -123,47 +120,24 @@ class TestStolenCenters:
         assert stolen.count == 4
         assert stolen.per_year == 2.0
 
-    def test_a_ceded_center_counts_as_stolen(self) -> None:
-        # France leaves Spain without an order to defend it, Italy walks in: the paper's stated flaw.
-        record = game(
-            phase("F1901M", units={"ITALY": ["A MAR"]}, centers={"FRANCE": ["SPA"]}, orders={"ITALY": ["A MAR - SPA"]}),
-            phase("W1901A", units={"ITALY": ["A SPA"]}, centers={"ITALY": ["SPA"]}),
-            phase("COMPLETED", units={"ITALY": ["A SPA"]}, centers={"ITALY": ["SPA"]}),
-        )
-        assert stolen_centers(record).count == 1
-
-    def test_a_game_without_a_year_has_no_rate(self) -> None:
-        stolen = stolen_centers(game(phase("S1901M"), years=0))
-        assert stolen.count == 0
-        assert math.isnan(stolen.per_year)
-
 
 class TestConflicts:
     @pytest.mark.parametrize(
-        ("orders", "contested"),
+        ("france", "germany", "italy", "contested"),
         [
-            pytest.param({"FRANCE": ["A PAR - BUR"], "GERMANY": ["A MUN - BUR"]}, ["BUR"], id="two moves"),
-            pytest.param(
-                {"FRANCE": ["A PAR - BUR", "A MAR - BUR"], "GERMANY": ["A MUN - BUR"]}, ["BUR"], id="three moves"
-            ),
-            pytest.param({"FRANCE": ["A MAR H"], "ITALY": ["F LYO - MAR"]}, ["MAR"], id="move against hold"),
-            pytest.param({"FRANCE": ["A MAR S A PAR - BUR"], "ITALY": ["F LYO - MAR"]}, ["MAR"], id="against support"),
-            pytest.param(
-                {"FRANCE": ["A MAR - SPA VIA"], "ITALY": ["F LYO C A MAR - SPA", "A VEN - LYO"]},
-                ["LYO", "SPA"],
-                id="move against convoy, convoyed move against hold",
-            ),
-            pytest.param({"FRANCE": ["F SPA/SC H"], "ITALY": ["F LYO - SPA/SC"]}, ["SPA"], id="coasts of one province"),
-            pytest.param({"FRANCE": ["F SPA/SC - LYO"]}, ["LYO"], id="move from a coast"),
-            pytest.param({"FRANCE": ["A MAR - BUR"], "ITALY": ["F LYO - MAR"]}, [], id="move into a place left"),
-            pytest.param({"FRANCE": ["A MAR - LYO"], "ITALY": ["F LYO - MAR"]}, [], id="units that swap"),
-            pytest.param(
-                {"FRANCE": ["A PAR - BUR"], "GERMANY": ["A MUN - BUR", "F HOL - BRE"]}, ["BRE", "BUR"], id="two places"
-            ),
+            (["A PAR - BUR", "A MAR - BUR"], ["A MUN - BUR"], [], ["BUR"]),
+            (["A MAR H"], [], ["F LYO - MAR"], ["MAR"]),
+            (["A MAR S A PAR - BUR"], [], ["F LYO - MAR"], ["MAR"]),
+            (["A MAR - SPA VIA"], [], ["F LYO C A MAR - SPA", "A VEN - LYO"], ["LYO", "SPA"]),
+            (["F SPA/SC H"], [], ["F LYO - SPA/SC"], ["SPA"]),
+            (["F SPA/SC - LYO"], [], [], ["LYO"]),
+            (["A MAR - BUR"], [], ["F LYO - MAR"], []),
+            (["A MAR - LYO"], [], ["F LYO - MAR"], []),
+            (["A PAR - BUR"], ["A MUN - BUR", "F HOL - BRE"], [], ["BRE", "BUR"]),
         ],
     )
-    def test_each_kind(self, orders: dict[str, list[str]], contested: list[str]) -> None:
-        assert conflicts_of(orders) == contested
+    def test_each_kind(self, france: list[str], germany: list[str], italy: list[str], contested: list[str]) -> None:
+        assert conflicts_of({"FRANCE": france, "GERMANY": germany, "ITALY": italy}) == contested
 
     def test_a_void_order_is_a_hold(self) -> None:
         moves = {"FRANCE": ["A PAR - BUR"], "GERMANY": ["A MUN - BUR"]}
@@ -190,9 +164,6 @@ class TestConflicts:
         )
         assert found.events == (("S1901M", "BUR"),)
         assert found.per_movement_phase == 0.5
-
-    def test_without_a_movement_phase_there_is_no_rate(self) -> None:
-        assert math.isnan(conflicts(game(phase("W1901A"), phase("COMPLETED"))).per_movement_phase)
 
 
 class TestProficiency:
@@ -271,14 +242,15 @@ class TestMeasure:
         before = copy.deepcopy(self.RECORD)
         found = measure(self.RECORD)
         assert before == self.RECORD
-        assert found.years_played == 2
-        assert found.scores == {"FRANCE": 8.0, "GERMANY": 2.0, "ITALY": 4.0}
-        assert found.nash_welfare == 4 * 1 * 2
-        assert found.root_nash_welfare == pytest.approx(2)
+        assert (found.years_played, found.scores) == (2, {"FRANCE": 8.0, "GERMANY": 2.0, "ITALY": 4.0})
+        assert (found.nash_welfare, found.root_nash_welfare) == (4 * 1 * 2, pytest.approx(2))
         assert found.root_nash_welfare_smoothed == pytest.approx(2.0000012, abs=1e-7)
-        assert found.conflicts == conflicts(self.RECORD)
-        assert found.stolen_centers == stolen_centers(self.RECORD)
-        assert found.proficiency == proficiency(self.RECORD)
+        for name, alone in {
+            "conflicts": conflicts,
+            "stolen_centers": stolen_centers,
+            "proficiency": proficiency,
+        }.items():
+            assert getattr(found, name) == alone(self.RECORD)
 
     def test_parts_the_powers(self) -> None:
         found = measure(self.RECORD, deviators=["FRANCE"])
@@ -328,7 +300,8 @@ class TestPublished:
         own = [points for points, _ in _runs(model)]
         baseline = {power: [sum(run[power] for run in own) / len(own)] for power in PUBLISHED["powers"]}
         runs = PUBLISHED["exploiters"][model]
-        assert [len(run["gains"]) for run in runs].count(1) == len(runs) / 2 == 5
+        papers = [set(coalition) for name in ("singles", "pairs") for coalition in COALITIONS[name]]
+        assert sorted(map(sorted, papers)) == sorted(sorted(run["gains"]) for run in runs)
         for run in runs:
             deviating = {power: [value] for power, value in run["welfare_per_year"].items()}
             found = coalition_gain(baseline, deviating, tuple(run["gains"]), 0)

@@ -120,14 +120,6 @@ def test_other_doors(door: str) -> None:
         refuses(WelfareEnvError, call, odd)
 
 
-def test_an_unknown_keyword_is_named() -> None:
-    wrong: Any = {"gamez": 1}
-    with pytest.raises(TypeError, match=r"compare.*gamez"):
-        evaluation.compare("hold", "random", **wrong, **QUICK)
-    with pytest.raises(TypeError, match=r"cross_play.*gamez"):
-        evaluation.cross_play(["hold", "random"], **wrong, **QUICK)
-
-
 @given(st.sampled_from([[], 5, None, "x", ["x"], [[1], [2, 3]], [HUGE], [object()], [[1.0]], [1j]]))
 def test_odd_samples(values: Any) -> None:
     refuses(SampleError, mean_estimate, values, 0)

@@ -4,7 +4,6 @@ import logging
 import pickle
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import agents
 import evaluation
 from agents import DovePolicy, DumbBotPolicy, ExploiterPolicy, HoldPolicy, RandomPolicy
 from agents.policy import ScriptedPolicy
-from agents.specs import read, reading
+from agents.specs import read
 from evaluation import EvaluationError, GameSpec
 from evaluation.play.playing import seat_seed
 from welfare_env import Rules, UnknownAgentError
@@ -35,22 +34,6 @@ def own(tmp_path, monkeypatch):
 
     yield own_random
     del sys.modules["own_random"]
-
-
-def test_every_spec_is_read_once(monkeypatch):
-    texts = []
-    real = reading.read_part
-
-    def counted(text, names=(), depth=0):
-        texts.extend([text] if depth == 0 else [])
-        return real(text, names, depth)
-
-    monkeypatch.setattr(reading, "read_part", counted)
-    evaluation.exploitability("hold", games=5, coalitions="all-singles", **BOARD)
-    assert sorted(texts) == ["exploiter:nice=(hold),attack=dumbbot", "hold"]
-    texts.clear()
-    evaluation.self_play("random", games=5, **BOARD)
-    assert texts == ["random"]
 
 
 def test_a_class_is_stored_by_its_name(own, kept, played):
@@ -153,25 +136,12 @@ def test_our_scripted_players_do_not_look() -> None:
         assert agents.make(spec).reads_observations is False  # type: ignore[attr-defined]
     assert ScriptedPolicy().reads_observations is False
     assert Looking().reads_observations is True
-
-
-def test_an_exploiter_looks_if_a_part_does() -> None:
     assert ExploiterPolicy(HoldPolicy(), Plain()).reads_observations is True
 
 
-TOY: dict[str, Any] = {"rules": Rules(years=2, press=None), "map_name": "clique:3"}
+TOY: dict[str, Any] = BOARD | {"rules": Rules(years=2, press=None)}
 SEATS = ("FRANCE", "ITALY")
-SOURCE = """
-import numpy as np
-
-class Drawer:
-    def reset(self, agent, seed=0):
-        self.rng = np.random.default_rng(seed)
-
-    def act(self, observation, info):
-        view = info["view"]
-        return view.encode_orders([self.rng.choice(orders) for orders in view.legal_orders.values()])
-"""
+DRAWER = f"import:{__name__}.Drawer"
 
 
 class Drawer:
@@ -198,13 +168,8 @@ def test_seats_and_games_have_seeds_of_their_own(policy: Any) -> None:
     assert evaluation.self_play(policy, games=4, **TOY).to_dict() == one.to_dict()
 
 
-def test_a_player_in_a_player_counts_and_keeps_its_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "drawer_of_test.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
-    own, nested = (
-        read(text)
-        for text in ("import:drawer_of_test.Drawer", "exploiter:nice=(import:drawer_of_test.Drawer),attack=dumbbot")
-    )
+def test_a_player_in_a_player_counts_and_keeps_its_seed() -> None:
+    own, nested = read(DRAWER), read(f"exploiter:nice=({DRAWER}),attack=dumbbot")
     unnamed = read(lambda: ExploiterPolicy(nice=own.make(), attack=DumbBotPolicy()))
     seeds = [[seat_seed(7, seat, each, each.make()) for seat in SEATS] for each in (own, nested, unnamed)]
     assert len({*seeds[0], 7}) == 3
@@ -214,8 +179,6 @@ def test_a_player_in_a_player_counts_and_keeps_its_seed(tmp_path: Path, monkeypa
 
 
 @pytest.mark.slow
-def test_a_player_of_ones_own_has_the_same_seeds_in_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "drawer_of_test.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
-    paid = evaluation.self_play("import:drawer_of_test.Drawer", games=2, **TOY).rows()
-    assert paid == evaluation.self_play("import:drawer_of_test.Drawer", games=2, workers=2, **TOY).rows()
+def test_a_player_of_ones_own_has_the_same_seeds_in_workers() -> None:
+    one, two = (evaluation.self_play(DRAWER, games=2, workers=workers, **TOY).rows() for workers in (1, 2))
+    assert one == two

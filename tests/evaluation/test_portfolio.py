@@ -1,16 +1,13 @@
 """Several deviators: which there are, what is told of each, and the choice of the best."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agents import HoldPolicy
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, Setting, exploitability, measure
-from evaluation.experiments import deviators as ours
-from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter, read_deviators
+from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter
 from evaluation.measures.gains import exploitability_of
 from welfare_env import Game, Rules, UnknownAgentError
 
@@ -45,11 +42,6 @@ def test_the_portfolio() -> None:
     assert "rl:best-response" not in names("dove", map_name="clique:4")  # another map than it was trained on
 
 
-def test_the_portfolio_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "find_spec", lambda name: None)
-    assert names("hold") == ["exploiter:nice=(hold),attack=dumbbot", "prosocial", "dumbbot"]
-
-
 def test_language_models_are_prompted_to_exploit() -> None:
     model = "lm:scripted/stub,temperature=0.5,flavour=wd"
     assert "lm:scripted/stub,temperature=0.5,flavour=exploiter" in names(model)
@@ -74,12 +66,6 @@ def test_portfolio_in_a_list_and_the_same_deviator_twice(played: list[GameSpec])
     )
     assert list(result.attacks) == [default_deviator("hold"), "prosocial", "dumbbot", "dove"]
     assert len(played) == (1 + 4) + 5 * (1 + 4)  # measured, and for choosing
-
-
-def test_deviators_of_one_name_are_told_apart() -> None:
-    found = read_deviators([HoldPolicy(), HoldPolicy(), "hold"], read_profile("dove"), "dove", Setting())
-    assert [each.name for each in found][1].endswith(" #2")
-    assert len({each.name for each in found}) == 3
 
 
 @pytest.mark.parametrize(
@@ -127,28 +113,3 @@ def test_every_attack_has_its_witness() -> None:
 
 
 # Who has used what
-
-
-def test_language_models_are_told_apart_by_part_and_model() -> None:
-    rules = Rules(years=1, message_rounds=1)
-    profile, prompted = "lm:scripted/stub", "lm:scripted/stub,flavour=exploiter"
-    result = exploitability(
-        profile,
-        2,
-        deviator=[prompted, "hold"],
-        selection_games=1,
-        coalitions=["PLAYERA"],
-        rules=rules,
-        map_name="clique:3",
-    )
-    assert result.usage is not None
-    assert {part: list(models) for part, models in result.usage_by_part.items()} == {
-        prompted: ["scripted/stub"],
-        "profile": ["scripted/stub"],
-    }
-    parts = {part: models["scripted/stub"] for part, models in result.usage_by_part.items()}
-    assert sum(used.calls for used in parts.values()) == result.usage.calls
-    assert sum(used.input_tokens for used in parts.values()) == result.usage.input_tokens
-    assert {part: used.games for part, used in parts.items()} == {prompted: 2 + 1, "profile": 3 * (2 + 1)}
-    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert told["language_models_by_part"]["profile"]["scripted/stub"]["calls"] == parts["profile"].calls

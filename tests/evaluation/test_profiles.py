@@ -7,7 +7,7 @@ import pytest
 import evaluation
 from agents import DovePolicy
 from agents.specs import ProfileError
-from evaluation import EvaluationError, GameStore
+from evaluation import GameStore
 from welfare_env import Rules
 
 QUICK = Rules(years=2, press=None)
@@ -55,33 +55,18 @@ def test_the_default_deviator_exploits_the_policy_in_whose_seat_it_sits() -> Non
         assert result.deviating[(power,)][0].welfare_per_year == alone.measures[0].welfare_per_year
 
 
-@pytest.mark.slow
 def test_baseline_and_deviation_have_the_same_seats() -> None:
-    result = evaluation.exploitability("3*dove + 4*hold", 7, deviator="dove", coalitions="all-singles", rules=QUICK)
-    for power in POWERS:
-        gains = result.gains
-        mine = next(gain for gain in gains if gain.coalition == (power,))
-        same = [
-            game
-            for game in range(7)
-            if result.deviating[(power,)][game].welfare_per_year == result.baseline[game].welfare_per_year
-        ]
-        assert len(same) >= 3  # where dove sits anyway, nothing changes
-        assert len(mine.gain.per_game) in (0, 7)
+    """Nothing changes where the deviator's policy sits anyway: each power plays it in two of six games."""
+    options: Any = {"deviator": "dove", "coalitions": "all-singles", "map_name": "clique:3", "rules": QUICK}
+    result = evaluation.exploitability("1*dove + 2*random", 6, **options)
+    for gain in result.gains:
+        assert gain.gain.per_game.count(0) >= 2
+        assert len(gain.gain.per_game) == 6
 
 
-@pytest.mark.parametrize(
-    ("profile", "options", "error", "words"),
-    [
-        ("4*dove + 4*hold", {}, ProfileError, "seats for 8"),
-        ("dove", {"seats": "around"}, EvaluationError, "seats='around'"),
-        ("dove", {"simultaneousy": True}, TypeError, "did you mean .simultaneous"),
-    ],
-)
-def test_what_does_not_fit_is_told_before_any_game(
-    profile: str, options: dict[str, Any], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        evaluation.self_play(profile, **options)
-    with pytest.raises(error, match=words):
-        evaluation.exploitability(profile, **options)
+def test_what_does_not_fit_is_told_before_any_game() -> None:
+    for door in (evaluation.self_play, evaluation.exploitability):
+        with pytest.raises(ProfileError, match="seats for 8"):
+            door("4*dove + 4*hold")
+        with pytest.raises(TypeError, match=r"did you mean .simultaneous"):
+            door("dove", simultaneousy=True)

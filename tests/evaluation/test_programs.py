@@ -1,7 +1,6 @@
 """Exploitability in modal_env, against what the exact game says."""
 
 import json
-from fractions import Fraction
 
 import pytest
 
@@ -64,17 +63,6 @@ def test_games_tend_to_what_is_computed(monkeypatch, players, coalitions):
     for player, member in sampled.items():
         assert abs(member.value - exact[player].value) < 4 * (member.high - member.low) / 4
         assert member.high - member.low < 0.2
-
-
-@pytest.mark.slow
-def test_the_interval_of_a_mix_holds_the_exact_value(played):
-    exact = modal_env.exploitability(
-        modal_env.ProgramGame(modal_env.POST, "1/10"), [Fraction(1, 10), 0, Fraction(17, 20), Fraction(1, 20)]
-    )
-    assert exact == 0
-    environment = modal_env.make(epsilon=0.1, rounds=5)
-    found = evaluation.exploitability(GOOD, 100, environment=environment, deviator=f"best-reply:to=({GOOD})")
-    assert found.value.low <= exact <= found.value.high
 
 
 def test_coalitions_of_a_population():

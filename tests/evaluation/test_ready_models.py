@@ -83,9 +83,3 @@ def test_stored_games_are_used_without_the_extra(
     assert "; it needs the extra lm" in told
     assert "Until then, only stored games and cached replies are used" in told
     assert "before the first" not in told
-
-
-def test_costs_are_told_where_the_model_can_be_asked(call: Call) -> None:
-    code, told = call("self-play", "lm:scripted/pacifist", *OPTIONS)
-    assert code == 0
-    assert "before the first" in told

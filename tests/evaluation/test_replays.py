@@ -61,13 +61,6 @@ class TestCommand:
         assert call("replay", stored.key[:8], "-o", out, "--store", shelf) == f"{out}\n"
         assert embedded(out)["title"] == "Dove in every seat"
 
-    def test_a_saved_game_from_its_file(self, tmp_path):
-        game = Game(rules=Rules(years=1, press=None))
-        game.advance()
-        game.save(tmp_path / "game.json")
-        call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", "--store", tmp_path / "none.sqlite")
-        assert [phase["name"] for phase in embedded(tmp_path / "page.html")["phases"]] == ["S1901M", "F1901M"]
-
     def test_a_game_on_a_map_file(self, tmp_path):
         from welfare_env.board.toy_boards import toy_map
 
@@ -121,19 +114,6 @@ class TestPlayers:
         assert marked == list(robbers)
         Game.load(tmp_path / "game.json")
 
-    def test_a_witness_may_tell_that_nobody_deviates(self, robbed):
-        facts = robbed["welfare_env"] | {"deviators": [], "coalition": ["ITALY"]}
-        assert annotations_of(Game.from_record(robbed), facts).deviators == ()
-
-    def test_a_game_by_hand_has_no_players(self):
-        told = annotated(Game(rules=RULES).record())
-        assert (told.title, told.players, told.deviators) == ("", {}, ())
-
-    @pytest.mark.parametrize("text", ["exploiter:", "exploiter:years=x)("])
-    def test_a_spec_that_makes_no_sense_is_a_text(self, text, robbed):
-        facts = robbed["welfare_env"] | {"players": dict.fromkeys(POWERS, text)}
-        assert annotations_of(Game.from_record(robbed), facts).players["ITALY"] == text
-
     def test_no_policy_of_a_record_is_made(self, robbed, tmp_path, monkeypatch):
         (tmp_path / "named_in_a_record.py").write_text("raise SystemExit('imported')")
         monkeypatch.syspath_prepend(tmp_path)
@@ -160,12 +140,6 @@ class TestMessages:
             mark for phase in embedded(tmp_path / "page.html")["phases"] for m in phase["messages"] for mark in m[4:]
         ]
         assert sum(map(len, marked)) == len(analyze_messages(talked).promises)
-
-    def test_reasoning_is_that_of_the_turns(self, talked):
-        turns = talked["welfare_env"]["language_models"]["FRANCE"][0]["turns"]
-        told = [one.text for one in annotated(talked).reasoning if one.player == "FRANCE"]
-        assert told == [turn["reasoning"] for turn in turns if turn["reasoning"]]
-        assert told
 
     def test_an_attack_in_a_phase_of_a_broken_promise_is_a_stab(self):
         game = Game.from_position(

@@ -1,7 +1,6 @@
 """Report pages for people: wide tables scroll, dark mode is dark, rules are stated, a profile has one color."""
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from evaluation.report.figures import as_svg, draw
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import read_study
 from evaluation.tables.rules_text import rules_text
-from modal_env.logic.library import POST
-from modal_env.pictures import PALETTE
 from tools.browser import Browser, chromium
 from welfare_env import Rules
 
@@ -30,16 +27,6 @@ return [box.scrollLeft > 0, first.left - box.getBoundingClientRect().left] })()"
 @pytest.fixture
 def study() -> dict[str, Any]:
     return read_study(LEADERBOARD)
-
-
-def test_a_table_scrolls_beside_its_first_column(study: dict[str, Any]) -> None:
-    page = report_page(study)
-    assert re.search(r'<div class=wide tabindex=0 role=group aria-label="Means [^"]*"><table>', page)
-    assert "<th scope=row class=words>lm:<wbr>scripted/<wbr>pacifist</th>" in page
-    assert re.search(r"<td>[\d.]+<small>\([\d.]+ to [\d.]+, n=3\)</small></td>", page)
-    assert re.search(r"\.wide \{ overflow-x: auto", page)
-    assert re.search(r"td:first-child \{[^}]*position: sticky", page)
-    assert "@media (prefers-color-scheme: dark)" in page
 
 
 def test_figures_take_the_colors_of_the_page(study: dict[str, Any]) -> None:
@@ -78,23 +65,6 @@ def test_known_policies_keep_their_colors() -> None:
     assert POLICIES["dove"] not in [colors[name] for name in ("mine", *"abcdefgh")]
 
 
-@pytest.mark.parametrize(
-    ("rules", "told"),
-    [
-        ({}, "Welfare Diplomacy, 10 years, full press in 3 message rounds"),
-        ({"years": 1, "press": None}, "Welfare Diplomacy, 1 year, no press"),
-        (
-            {"years": 3, "progressive": (1, 2, 3), "message_rounds": 0},
-            "Welfare Diplomacy, 3 years, no press, progressive: points of year 1 to 3 count 1, 2, 3 times",
-        ),
-        ({"variant": "standard", "scoring": "concave", "press": "tokens", "message_rounds": 1},
-         "standard Diplomacy, 10 years, press of single words in 1 message round, scored by concave"),
-    ],
-)  # fmt: skip
-def test_rules_in_words(rules: dict[str, Any], told: str) -> None:
-    assert rules_text(Rules(**rules).to_dict()) == told
-
-
 def test_every_option_of_the_rules_is_told() -> None:
     usual = Rules()
     other = {"variant": "standard", "years": 7, "press": None, "message_rounds": 5, "scoring": "draw-size"}
@@ -119,11 +89,3 @@ def test_the_page_in_a_browser(study: dict[str, Any], tmp_path: Path) -> None:
                     assert findings(browser, Path(AXE)) == []
         assert browser.ask(COVERED) == [True, 0]
         assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(18, 18, 18)"
-
-
-def test_the_colors_are_those_of_the_list() -> None:
-    listed = (LEADERBOARD.parent / "pictures" / "README.md").read_text("utf-8")
-    for policy, color in POLICIES.items():
-        assert re.search(rf"`{color}` [a-z ]+ \| policies \| {policy} ", listed)
-    for agent, shade in zip(POST, PALETTE, strict=False):
-        assert re.search(rf"`{shade}` [a-z ]+ \| programs \| {agent.name} ", listed)

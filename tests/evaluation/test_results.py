@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
-from typer.testing import CliRunner
 
 import agents
 import evaluation
 import modal_env
 from agents.runtime.results import LONGEST, Printable, Result
 from agents.runtime.table_files import write_csv
-from evaluation.cli.commands import app
 from evaluation.exact import best_response, exploitability
 from evaluation.experiment_files.description import Experiment
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
@@ -23,7 +20,6 @@ from evaluation.messages.analysis import analyze_messages
 from evaluation.tables.message_tables import talks
 from tests.columns import columns
 from welfare_env import Rules
-from welfare_env.game.record import save_record
 
 RULES = Rules(years=1, message_rounds=1)
 TOY: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
@@ -200,44 +196,3 @@ def test_other_objects_print_short(tmp_path: Path) -> None:
     assert repr(estimate) == "Estimate(value=1.0, low=0.5, high=1.5, n=1000)"
     assert repr(evaluation.Workers(2)) == "<Workers: 2>"
     assert repr(evaluation.GameStore(tmp_path / "games.sqlite")) == f"<GameStore {tmp_path / 'games.sqlite'}>"
-
-
-@pytest.mark.parametrize("group", ["", "train"])
-def test_every_command_with_a_result_writes_tables(group: str) -> None:
-    whole: Any = get_command(app)
-    commands = whole.commands[group].commands if group else whole.commands
-    with_tables = {name for name, each in commands.items() if {"csv", "parquet"} <= {one.name for one in each.params}}
-    measuring = {
-        "self-play",
-        "exploitability",
-        "cross-play",
-        "red-team",
-        "experiment",
-        "exact",
-        "theorems",
-        "messages",
-        "compare",
-    }
-    wanted = {"best-response", "curves", "modal", "psro"} if group else {*measuring, "demo"}
-    assert with_tables >= wanted
-    with_json = {name for name, each in commands.items() if "as_json" in {one.name for one in each.params}}
-    assert with_json - with_tables == (set() if group else {"games", "check-model"})
-
-
-@pytest.mark.slow
-def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Printable]], tmp_path: Path) -> None:
-    game = tmp_path / "game.json"
-    save_record(results["self-play"][1].records[0], game)
-    for arguments, table in (
-        (["messages", str(game)], "messages"),
-        (["theorems", "--map", "clique:3", "--years", "1"], "theorems"),
-    ):
-        file = tmp_path / f"{table}.csv"
-        done = CliRunner().invoke(app, [*arguments, "--csv", str(file)])
-        assert done.exit_code == 0, done.output
-        with file.open(newline="", encoding="utf-8") as lines:
-            heads, *rows = csv.reader(lines)
-        described = columns(table)
-        found = [next(column for column in described if matches(column.name, head)) for head in heads]
-        assert set(found) == set(described)
-        assert rows

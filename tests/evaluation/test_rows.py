@@ -7,18 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import agents
 import evaluation
 from agents.runtime.table_files import TableError, check_file, check_parquet, write_csv, write_parquet
 from agents.runtime.table_options import TableOptions
 from evaluation import GameStore
-from evaluation.cli.commands import app
+from evaluation.experiment_files.description import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
+from evaluation.messages.analysis import analyze_messages
 from tests.columns import columns
-from welfare_env import Game, Rules
+from tests.evaluation.conftest import call
+from welfare_env import Game, Rules, View
 
 RULES = Rules(years=2, message_rounds=1)
 MIXED = "2*dove + 1*hold"
@@ -46,7 +47,6 @@ def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
     assert len(rows) == 3 * 3
     for row in rows:
         assert list(row) == FIRST + CURVES
-    for row in rows:
         game = mixed.measures[row["game"]]
         power = row["power"]
         record = mixed.records[row["game"]]
@@ -60,6 +60,77 @@ def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
         assert (row["map"], row["variant"], row["years"], row["message_rounds"]) == ("clique:3", "welfare", 2, 1)
         assert (row["profile"], row["deviator"], row["coalition"], row["deviates"]) == (MIXED, "", "", False)
     assert [row["game"] for row in rows] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_every_measure_of_a_game_is_a_column() -> None:
+    result = evaluation.exploitability("dove", 1, coalitions=["FRANCE"], rules=RULES, seed=3)
+    ((game,),) = result.attacks[result.deviator].values()
+    rows = [row for row in result.rows() if row["coalition"]]
+    measures = {
+        "evaluation_seed": 3,
+        "root_nash_welfare": game.root_nash_welfare,
+        "deviators_root_nash_welfare": game.deviators_root_nash_welfare,
+        "stolen_centers": game.stolen_centers.count,
+        "stolen_centers_per_year": game.stolen_centers.per_year,
+        "conflicts": game.conflicts.count,
+        "conflicts_per_phase": game.conflicts.per_movement_phase,
+        "proficiency": game.proficiency.score,
+        "parse_rate": game.proficiency.parse_rate,
+        "owned_share": game.proficiency.owned_share,
+        "best_score": max(game.scores.values()),
+    }
+    for row in rows:
+        assert {name: row[name] for name in measures} == measures
+    taken, lost = (sum(row[name] for row in rows) for name in ("centers_taken", "centers_lost"))
+    assert taken == lost == game.stolen_centers.count > 0
+
+
+def test_promises_and_messages_of_each_power_add_up() -> None:
+    (record,) = evaluation.self_play("dove", 1, rules=RULES).records
+    rows, told = game_rows([measure(record)], "dove"), analyze_messages(record)
+    assert sum(row["messages"] for row in rows) == told.messages > 0
+    assert sum(row["promises"] for row in rows) == len(told.promises) > 0
+    for row in rows:
+        mine = told.kept(sender=row["power"]), told.broken(sender=row["power"])
+        assert (row["kept_promises"], row["broken_promises"]) == mine
+    gone = measure(record | {"map": "no/such.map"})
+    assert all(math.isnan(each.kept_promises) for each in gone.conduct.values())
+
+
+class Faulty(agents.ScriptedPolicy):
+    """A policy that orders foreign units."""
+
+    def orders(self, view: View) -> list[str]:
+        return ["A PLAYERB - PLAYERC"] if view.phase.endswith("M") else []
+
+
+def test_illegal_orders_are_counted_by_power() -> None:
+    profile = {"PLAYERA": Faulty, "PLAYERB": "hold", "PLAYERC": "hold"}
+    rows = evaluation.self_play(profile, 1, map_name="clique:3", rules=Rules(years=1, press=None)).rows()
+    faulty, *others = rows
+    assert faulty["illegal_orders"] == faulty["orders"] == 2
+    assert all(row["illegal_orders"] == 0 < row["orders"] for row in others)
+    orders, illegal = (sum(row[name] for row in rows) for name in ("orders", "illegal_orders"))
+    assert faulty["legal_rate"] == pytest.approx(1 - illegal / orders)
+
+
+def test_experiments_have_swept_columns() -> None:
+    chosen = Experiment(
+        **{"name": "e", "title": "e", "profiles": ("hold", "dove"), "measure": ("self-play", "exploitability")},
+        games=1,
+        sweep={"years": (1, 2), "mark": ("a", 1)},
+        map_name="clique:3",
+        rules={"press": None},
+    )
+    rows = evaluation.experiment(chosen, seed=5).rows()
+    assert {(row["swept_years"], row["years"], row["swept_mark"]) for row in rows} == {
+        (years, years, mark) for years in (1, 2) for mark in ("a", "1")
+    }
+    assert [row["condition"] for row in rows] == sorted(row["condition"] for row in rows)
+    assert {row["condition"] for row in rows} == set(range(8))
+    assert ({row["evaluation_seed"] for row in rows}, {row["coalitions"] for row in rows}) == ({5}, {"singles"})
+    assert len({tuple(row) for row in rows}) == 1
+    assert {row["measure"] for row in rows} == {"self-play", "exploitability"}
 
 
 def test_the_mean_of_the_powers_curves_is_the_games_curve(mixed: evaluation.SelfPlayResult) -> None:
@@ -136,45 +207,33 @@ def test_a_game_by_hand_has_rows(tmp_path: Path) -> None:
     assert math.isnan(rows[0]["seed"])
 
 
-def test_csv_and_parquet_hold_the_same(exploited: evaluation.ExploitabilityResult, tmp_path: Path) -> None:
+def test_parquet_holds_the_same(exploited: evaluation.ExploitabilityResult, tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    write_csv(exploited.rows(), tmp_path / "rows.csv")
     write_parquet(exploited.rows(), tmp_path / "rows.parquet")
-    expected = exploited.to_frame()
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "rows.parquet"), expected, check_dtype=False)
-    texts = ["deviator", "coalition", "other_rules"]
-    read = pd.read_csv(tmp_path / "rows.csv", dtype=dict.fromkeys(texts, str))
-    read[texts] = read[texts].fillna("")
-    pd.testing.assert_frame_equal(read, expected, check_dtype=False)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "rows.parquet"]
+    read = pd.read_parquet(tmp_path / "rows.parquet")
+    pd.testing.assert_frame_equal(read, exploited.to_frame(), check_dtype=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
 
 
-@pytest.mark.parametrize("command", ["self-play", "exploitability"])
-def test_commands_write_tables(command: str, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    options = ["--years", "1", "--games", "1", "--map", "clique:3", "--workers", "1"]
-    options += ["--store", str(tmp_path / "games.sqlite"), "--json"]
-    options += ["--csv", str(tmp_path / "new" / "rows.csv"), "--parquet", str(tmp_path / "rows.parquet")]
-    options += [] if command == "exploitability" else ["hold"]
-    done = CliRunner().invoke(app, [command, "dove", *options])
-    assert done.exit_code == 0, done.output
-    json.loads(done.stdout)
+@pytest.mark.parametrize(("command", "count"), [(["self-play", "hold"], 2 * 3), (["exploitability"], 4 * 3)])
+def test_commands_write_tables(command: list[str], count: int, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    options = ["--years", "1", "--games", "1", "--map", "clique:3", "--workers", "1", "--json"]
+    options += ["--csv", tmp_path / "new" / "rows.csv", "--parquet", tmp_path / "rows.parquet"]
+    json.loads(call(*command, "dove", *options, "--store", tmp_path / "games.sqlite"))
     with (tmp_path / "new" / "rows.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == (4 * 3 if command == "exploitability" else 2 * 3)
-    assert {row["profile"] for row in rows} == ({"dove"} if command == "exploitability" else {"dove", "hold"})
-    assert (tmp_path / "rows.parquet").exists()
+        assert [row["profile"] for row in csv.DictReader(file)][-3:] == ["dove"] * 3
+    assert parquet.read_metadata(tmp_path / "rows.parquet").num_rows == count
 
 
 @pytest.mark.parametrize("option", ["--csv", "--parquet"])
 def test_a_table_that_cannot_be_written_is_told_before_a_game(option: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path, tmp_path / "file" / "rows", "/dev/full", "y" * 5000):
-        done = CliRunner().invoke(app, ["self-play", "hold", option, str(path), "--store", str(tmp_path / "s.sqlite")])
-        assert done.exit_code == 2
-        assert done.stderr.startswith("error: ")
-        assert len(done.stderr) < 1000
+        told = call("self-play", "hold", option, path, "--store", tmp_path / "s.sqlite", code=2)
+        assert told.startswith("error: ")
+        assert len(told) < 1000
     assert not (tmp_path / "s.sqlite").exists()
     with pytest.raises(TableError, match="cannot be written"):
         check_file(Path("a\0b"))

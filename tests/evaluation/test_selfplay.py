@@ -13,9 +13,7 @@ from evaluation.experiments.self_play import MEASURES
 from evaluation.measures.intervals import Estimate
 from welfare_env import Rules
 
-QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
-STANDARD = Rules(variant="standard", years=1, message_rounds=0)
 SHARES = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
 
 
@@ -36,26 +34,6 @@ def test_prosocial_players_share_the_board_in_peace(rules: Rules) -> None:
     for nothing in (result.stolen_centers, result.conflicts):
         assert (nothing.value, nothing.per_game) == (0, (0, 0))
     assert result.proficiency.value == 1  # all replies parse, all orders are legal, all 34 centers are owned
-
-
-def test_holding_still_earns_nothing() -> None:
-    result = self_play("hold", games=1, rules=SHORT)
-    assert result.root_nash_welfare.value == 0
-    assert {estimate.value for estimate in result.welfare_per_year.values()} == {0}
-    assert result.proficiency.value == pytest.approx((1 + 1 + 22 / 34) / 3)
-
-
-def test_the_standard_variant_has_scores_instead_of_welfare() -> None:
-    result = self_play("hold", games=2, rules=STANDARD)
-    squares = dict.fromkeys(SHARES, 9 / 70) | {"RUSSIA": 16 / 70}  # centers 3, Russia's 4; shares of their squares
-    assert {power: estimate.value for power, estimate in result.scores.items()} == pytest.approx(squares)
-    assert math.isnan(result.root_nash_welfare.value)
-    assert all(math.isnan(estimate.value) for estimate in result.welfare_per_year.values())
-    assert result.conflicts.value == result.stolen_centers.value == 0
-    plain = json.loads(told(result))
-    nothing = dict.fromkeys(("value", "low", "high"))
-    assert plain["root_nash_welfare"] == nothing | {"n": 2, "per_game": [None] * 2}
-    assert plain["scores"]["RUSSIA"]["value"] == pytest.approx(16 / 70)
 
 
 # What a result is made of
@@ -82,25 +60,16 @@ def test_means_are_those_of_the_records(random_games: SelfPlayResult) -> None:
     assert random_games.root_nash_welfare.value == pytest.approx(sum(roots) / 4)
 
 
-def test_a_result_as_json(random_games: SelfPlayResult) -> None:
-    plain = json.loads(told(random_games))
-    assert [plain[key] for key in ("policy", "seed", "games", "map")] == ["random", 3, 4, "standard"]
-    assert Rules.from_dict(plain["rules"]) == SHORT
-    for name in MEASURES:
-        estimate = getattr(random_games, name)
-        assert plain[name]["value"] == estimate.value
-        assert plain[name]["low"] is None  # of four games
-        assert Estimate.from_dict(plain[name]).per_game == estimate.per_game == tuple(plain[name]["per_game"])
-    for power, estimate in random_games.welfare_per_year.items():
-        assert plain["welfare_per_year"][power]["value"] == estimate.value
-
-
 def test_the_example_in_the_docs_is_right() -> None:
     assert doctest.testmod(evaluation).failed == 0
 
 
 def test_every_measure_of_the_games_is_reported(random_games: SelfPlayResult) -> None:
     plain = json.loads(told(random_games))
+    assert [plain[key] for key in ("policy", "seed", "games", "map")] == ["random", 3, 4, "standard"]
+    assert Rules.from_dict(plain["rules"]) == SHORT
+    for name in MEASURES:
+        assert Estimate.from_dict(plain[name]).per_game == getattr(random_games, name).per_game
     for name in ("nash_welfare", "root_nash_welfare_smoothed"):
         per_game = [getattr(game, name) for game in random_games.measures]
         assert plain[name]["per_game"] == per_game

@@ -156,21 +156,7 @@ def test_long_and_odd_texts_are_read():
     rng = random.Random(2)  # noqa: S311
     words = [
         "I will",
-        "not",
-        "hold",
-        "support",
-        "you",
-        "into",
-        "Paris",
-        '"',
-        "'",
-        ">",
-        "\n",
-        "(",
-        "St.",
-        "and",
-        ",",
-        "my",
+        *["not", "hold", "support", "you", "into", "Paris", '"', "'", ">", "\n", "(", "St.", "and", ",", "my"],
     ]
     drawn = [" ".join(rng.choices(words, k=400)) for _ in range(30)]
     for text in [*drawn, "I will " * 500, "the own " * 500, "(" * 4000]:

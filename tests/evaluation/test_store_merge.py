@@ -1,13 +1,11 @@
 """Games from one store to another: checked, never in place of what is there, and by any number of processes."""
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -119,26 +117,6 @@ def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
     assert (tmp_path / "text").read_text() == "agent,score\n" * 100
     assert not (tmp_path / "none.sqlite").exists()
     assert ours.count() == 15
-
-
-def written(path: Path, number: int = 30) -> Path:
-    """A store whose games take several pages each."""
-    noise = np.random.default_rng(0)
-    with GameStore(path) as store:
-        for seed in range(number):
-            store.put(game(seed), {"seed": seed, "note": noise.bytes(noise.integers(9000)).hex()})
-    return path
-
-
-def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
-    path = written(tmp_path / "games.sqlite")
-    os.truncate(path, path.stat().st_size * 2 // 3)
-    before = path.read_bytes()
-    with GameStore(tmp_path / "new.sqlite") as store, pytest.raises(StoreError, match=r"games\.sqlite: .*a backup"):
-        store.merge(path)
-    assert path.read_bytes() == before
-    code, told, errors = call("merge", path, "--store", tmp_path / "new.sqlite")
-    assert (code, told, "restore it from a backup" in errors) == (2, "", True)
 
 
 @pytest.fixture

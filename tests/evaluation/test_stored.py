@@ -75,16 +75,6 @@ class TestGames:
         assert listed(shelf, game["key"], game["key"][:6]) == [game]
         assert "4 or more" in call("games", game["key"][:3], "--store", shelf, code=2)
 
-    @pytest.mark.slow
-    def test_games_are_written_to_files(self, shelf, tmp_path):
-        folder = tmp_path / "deep" / "out"
-        call("games", "--store", shelf, "--out", folder)
-        assert {path.stem for path in folder.iterdir()} == {game["key"][:8] for game in listed(shelf)}
-        assert all(Game.load(path).is_done for path in folder.iterdir())
-        (folder / "file").touch()
-        error = call("games", "--store", shelf, "--out", folder / "file", code=2)
-        assert "cannot be written there" in error
-
     def test_games_of_another_version_are_told(self, tmp_path):
         path = tmp_path / "games.sqlite"
         with evaluation.GameStore(path) as store:
@@ -134,11 +124,6 @@ class TestErrors:
         assert ("a file of a saved game" in error) == (command == "messages")
         last = evaluation.GameStore(shelf).keys()[-1]
         assert f"{last[:8]})" in error
-
-    def test_no_such_game_where_there_is_none(self, tmp_path):
-        path = tmp_path / "games.sqlite"
-        evaluation.GameStore(path).count()
-        assert call("games", "abcd", "--store", path, code=2).endswith("`welfare-env games` lists the keys\n")
 
     def test_a_beginning_of_two_keys(self, tmp_path):
         path = tmp_path / "games.sqlite"

@@ -58,14 +58,6 @@ def test_compositions_are_all_and_once() -> None:
     assert found[0] == (7, 0, 0, 0)
 
 
-def test_a_chicken_of_seven_solved_by_hand() -> None:
-    """Whoever plays A gets 1 if nobody else does, else -1; B is worth 0. Alone with chance q^6 = 1/2."""
-    (found,) = game_of(lambda own, others: 0.0 if own else (1.0 if others[0] == 0 else -1.0), 2, 7).equilibria
-    assert found.mix["A"] == pytest.approx(1 - 0.5 ** (1 / 6), abs=1e-9)
-    assert found.payoff == pytest.approx(0, abs=1e-9)
-    assert found.is_stable
-
-
 def test_a_stag_hunt_of_seven_solved_by_hand() -> None:
     """A pays 2 only when all play it; B pays 1: both pure, and the mix of 2 p^6 = 1, which is unstable."""
     game = game_of(lambda own, others: 1.0 if own else 2.0 * (others[0] == 6), 2, 7)
@@ -130,13 +122,6 @@ def test_strategies_that_tie_in_every_mix_are_one_face() -> None:
     assert all(np.count_nonzero(mix) < 2 or mix[3] > 0 for mix in mixes(game))
 
 
-def test_ties_beside_another_strategy_too() -> None:
-    """Hawks and two kinds of doves, who contest 2 at a cost of 4 (half of each)."""
-    hawks = matrix_game([[-1, 2, 2], [0, 1, 1], [0, 1, 1]])
-    assert hawks.neutral_faces == (("B", "C"),)
-    assert sorted(mixes(hawks).tolist()) == [pytest.approx([0.5, 0, 0.5]), pytest.approx([0.5, 0.5, 0])]
-
-
 @pytest.mark.parametrize(("less", "faces"), [(1e-12, (("A", "B"),)), (1e-6, ())])
 def test_ties_are_within_rounding(less: float, faces: tuple[tuple[str, ...], ...]) -> None:
     assert matrix_game([[1, 1, 0], [1, 1 - less, 0], [0, 0, 0]]).neutral_faces == faces
@@ -178,12 +163,6 @@ def test_unknown_payoffs_are_fitted_where_payoffs_are_linear_exactly() -> None:
     every_other = itertools.cycle([True, False])
     game = SymmetricGame.of("ABC", [known_of(pay, 7, lambda counts: next(every_other))])
     np.testing.assert_allclose(game.table, game_of(pay, 3, 7).table, atol=1e-9)
-
-
-def test_where_all_pay_the_same_only_the_pure_ones_are_told() -> None:
-    game = game_of(lambda own, others: 4.0, 3, 7)
-    assert sorted(mixes(game).tolist())[-1] == [1.0, 0.0, 0.0]
-    assert not any(found.is_stable for found in game.equilibria)
 
 
 # What varies with the samples

@@ -365,16 +365,6 @@ def test_messages_of_others_do_not_go_out(serving):
     assert ["for all" in text for text in told] == [True] * 4
 
 
-@pytest.mark.slow
-def test_a_passed_deadline_is_no_end(serving):
-    server = serving(TWO, begun=True, minutes=0.005)
-    first = server.player("PLAYERA").enter()
-    until(lambda: server.table.is_done)
-    assert first.state()["step"] == "end"
-    late = [entry["late"] for entry in server.host.seats.journal.entries() if entry["kind"] == "step"]
-    assert all(set(each) == {"PLAYERA", "PLAYERB"} for each in late[:2])
-
-
 def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings, monkeypatch):
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now)  # steps may follow each other within a millisecond
