@@ -52,13 +52,6 @@ def test_policies_are_played_with_the_same_seeds(results: list[SelfPlayResult]) 
     assert str(named.to_dict()) == str(evaluation.compare(*results).to_dict())
 
 
-def test_a_policy_does_not_differ_from_itself() -> None:
-    found = evaluation.compare("random", "random", games=5, measure=["root_nash_welfare", "scores"], **SMALL)
-    assert [each.second for each in found.contrasts] == ["random (2)"] * 4
-    assert {value for each in found.contrasts for value in each.difference.per_game} == {0}
-    assert not any(each.is_clear for each in found.contrasts)
-
-
 def test_rules_are_compared_by_results() -> None:
     found = evaluation.compare(played("dove"), played("dove", rules=Rules(years=3, press=None)))
     (contrast,) = found.contrasts

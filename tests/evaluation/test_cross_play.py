@@ -55,13 +55,6 @@ def test_every_policy_sits_in_every_seat_equally_often(stored: tuple[CrossPlayRe
         assert all(Counter(seats.values()) == mix.counts for seats in mix.seats)
 
 
-@pytest.mark.slow
-def test_neighbors_are_drawn_anew_in_each_round_of_the_seats(stored: tuple[CrossPlayResult, Path]) -> None:
-    result, _ = stored
-    orders = {tuple(mix.seats[game].values()) for mix in [result.mixes[(4, 3)]] for game in (0, 7)}
-    assert len(orders) == 2
-
-
 def test_payoffs_are_those_of_the_records(
     stored: tuple[CrossPlayResult, Path], rows_of: Callable[[Path], list[Any]]
 ) -> None:

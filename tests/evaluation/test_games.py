@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import multiprocessing
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -206,18 +205,6 @@ def test_a_stored_record_that_is_no_game_is_told_by_its_file(kept: GameStore, re
         Runner(store=kept).play([spec])
 
 
-def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpec]) -> None:
-    Runner(store=kept).play(specs_of("hold"))
-    others = [
-        *specs_of("hold", rules=SHORT),
-        *specs_of("hold", map_name="standard"),
-        *specs_of("hold", FRANCE="random"),
-        *Setting(rules=QUICK, map_name="pure", seed=1).games(read_profile("hold"), 1),
-    ]
-    Runner(store=kept).play(others)
-    assert len(played) == kept.count() == 5
-
-
 def test_an_interruption_keeps_the_finished_games(
     kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,27 +235,7 @@ def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: 
     assert points == [[2, 2, 2], [2, 1, 1]]
 
 
-# Workers. What they do here is the standard library's: they cannot import a test.
-
-
-def worker_processes() -> list[multiprocessing.Process]:
-    """Ours are spawned; forked ones are the `diplomacy` package's, which leaves a pool behind when it loads a map."""
-    spawned = multiprocessing.get_context("spawn").Process
-    return [process for process in multiprocessing.active_children() if isinstance(process, spawned)]
-
-
-@pytest.mark.slow
-def test_workers_are_started_once_and_end_with_the_block() -> None:
-    with Workers(2) as workers:
-        assert list(workers.run(abs, [])) == list(workers.run(abs, []))
-        assert list(workers.run(abs, [-1])) == [(-1, 1)]
-        assert worker_processes() == []  # nothing was worth a process
-        for tasks in ([-1, 2, -3], [4, -5]):
-            assert dict(workers.run(abs, tasks)) == {task: abs(task) for task in tasks}
-            started = {process.pid for process in worker_processes()}
-            assert 1 <= len(started) <= 2
-        assert started == {process.pid for process in worker_processes()}
-    assert worker_processes() == []
+# Workers
 
 
 def test_one_worker_is_this_process() -> None:

@@ -316,18 +316,6 @@ def test_workers_end_with_their_parent(launch: Launch, store_path: Path, how: si
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stop")
-def test_an_impatient_interruption_ends_as_well(launch: Launch, store_path: Path) -> None:
-    options = ("--games", "60", "--years", "3", "--message-rounds", "0", "--workers", "2", "--store", str(store_path))
-    process = launch(SCRIPT, "self-play", PLAYER, *options)
-    _wait_for(lambda: len(_stored(store_path)) >= 3, process)
-    while process.poll() is None:
-        os.killpg(process.pid, signal.SIGINT)
-        time.sleep(0.05)
-    assert 3 <= len(_stored(store_path)) < 60
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("stop")
 def test_a_lost_worker_is_told(launch: Launch, store_path: Path, lasting_lines) -> None:
     process = launch(SCRIPT, *LONG, "--workers", "2", "--store", str(store_path))
     _wait_for(lambda: len(_stored(store_path)) >= 3, process)

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from evaluation.measures import intervals
@@ -113,25 +111,6 @@ class TestMean:
         games = [1.1**game for game in range(12)]
         bounded = [mean_estimate(games, rng, within=(0, 34)) for rng in (7, np.random.default_rng(7), 8)]
         assert bounded[0] == bounded[1] != bounded[2]
-
-    @pytest.mark.slow
-    @given(games=st.lists(st.integers(0, 60).map(lambda points: points / 10), min_size=5, max_size=8))
-    def test_bounds_move_with_the_games(self, games: list[float]) -> None:
-        for within in (UNBOUNDED, (0, 6)):
-            estimate = mean_estimate(games, 0, within=within)
-            moved = mean_estimate(
-                [10 + 3 * points for points in games], 0, within=(10 + 3 * within[0], 10 + 3 * within[1])
-            )
-            assert moved.value == pytest.approx(10 + 3 * estimate.value)
-            assert bounds_of(moved) == pytest.approx((10 + 3 * estimate.low, 10 + 3 * estimate.high), nan_ok=True)
-            if within[0] == 0:
-                assert 0 <= estimate.low <= estimate.value <= estimate.high <= 6
-
-    def test_is_as_wide_as_students_where_games_are_normal(self) -> None:
-        for games in [12, 20, 60]:
-            values = stats.norm.ppf((np.arange(games) + 0.5) / games)
-            low, high = stats.t.interval(0.95, games - 1, values.mean(), values.std(ddof=1) / math.sqrt(games))
-            assert bounds_of(mean_estimate(values, 0)) == pytest.approx((low, high))
 
     def test_needs_one_number_a_game(self) -> None:
         for games in [[], 3.0, [[1.0, 2.0]]]:

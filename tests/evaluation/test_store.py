@@ -9,7 +9,7 @@ import sys
 import textwrap
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,9 @@ def store(path: Path) -> Iterator[GameStore]:
 
 def change(path: Path, statement: str, *values: object) -> None:
     """Do to the file what our own code never would."""
-    connection = sqlite3.connect(path)
-    connection.execute(statement, values)
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement, values)
+        connection.commit()
 
 
 def run_child(source: str, path: Path) -> subprocess.Popen[str]:
@@ -67,14 +66,12 @@ class TestKey:
         # A change of this digest makes every stored game unfindable: raise RULES_REVISION on purpose instead.
         assert specification_key({"seed": 0}) == "bd0488843468e63c62bb6d1df790f0a83de90616c0906e9dbd3275d3b4100d97"
 
-    @pytest.mark.parametrize("other", [{"rules": {"years": 10}}, {"more": None}])
-    def test_depends_on_everything(self, other: dict[str, Any]) -> None:
-        assert specification_key(SPECIFICATION | other) != specification_key(SPECIFICATION)
-
-    @pytest.mark.parametrize("value", [float("nan"), {1, 2}])
-    def test_takes_plain_json_only(self, value: object) -> None:
-        with pytest.raises(StoreError, match="specification of a game must be plain JSON"):
-            specification_key({"value": value})
+    def test_depends_on_everything_and_takes_plain_json_only(self) -> None:
+        for other in ({"rules": {"years": 10}}, {"more": None}):
+            assert specification_key(SPECIFICATION | other) != specification_key(SPECIFICATION)
+        for value in (float("nan"), {1, 2}):
+            with pytest.raises(StoreError, match="specification of a game must be plain JSON"):
+                specification_key({"value": value})
 
 
 class TestGames:
@@ -106,8 +103,8 @@ class TestDamage:
         assert store.get(SPECIFICATION) == RECORD
 
     def test_pages_that_are_damaged(self, store: GameStore, path: Path) -> None:
-        for seed in range(200):
-            store.put({"seed": seed}, {"noise": list(range(seed, seed + 100))})
+        for seed in range(20):
+            store.put({"seed": seed}, {"noise": os.urandom(2000).hex()})
         store.close()
         content = bytearray(path.read_bytes())
         content[4096:] = b"\xff" * (len(content) - 4096)
@@ -166,12 +163,7 @@ class TestDamage:
             store.put(SPECIFICATION, {"noise": "x" * 10_000})
 
     @pytest.mark.parametrize(
-        ("column", "value"),
-        [
-            ("key", "0" * 64),
-            ("specification", "{}"),
-            ("created", float("inf")),
-        ],
+        ("column", "value"), [("key", "0" * 64), ("specification", "{}"), ("created", float("inf"))]
     )
     def test_rows_that_we_did_not_write(self, store: GameStore, path: Path, column: str, value: object) -> None:
         store.put(SPECIFICATION, RECORD)

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from evaluation import GameStore, StoreError
 from evaluation.cli.commands import app
 from evaluation.play.store import specification_key
+from tests.evaluation.test_store import change
 
 
 def game(seed: int) -> dict[str, Any]:
@@ -29,18 +31,9 @@ def filled(path: Path, seeds: range, note: str = "") -> Path:
     return path
 
 
-def change(path: Path, statement: str, *values: object) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute(statement, values)
-    connection.commit()
-    connection.close()
-
-
 def rows(path: Path) -> dict[str, tuple[Any, ...]]:
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    found = {row[0]: row for row in connection.execute("SELECT * FROM games")}
-    connection.close()
-    return found
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return {row[0]: row for row in connection.execute("SELECT * FROM games")}
 
 
 @pytest.fixture

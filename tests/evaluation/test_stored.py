@@ -43,15 +43,12 @@ class TestGames:
         assert all(Rules.from_dict(game["rules"]) == RULES and game["is_current"] for game in listed(shelf))
         assert first["stored"][:2] == "20"
 
-    @pytest.mark.slow
     def test_the_table_has_the_conditions_stored_last(self, shelf):
         text = call("games", "--last", "2", "--store", shelf)
         assert "lm:scripted/stub" not in text
         assert "the last 2 of 3 conditions, with 2 of 4 games; for all: --last 0" in text
-        for every in (["--last", 0], ["--last", 3], []):
-            assert "lm:scripted/stub" in call("games", *every, "--store", shelf)
-            assert "stored last" not in call("games", *every, "--store", shelf)
-        assert len(listed(shelf, "--last", 1)) == 4
+        for every in (0, 3):
+            assert "lm:scripted/stub" in call("games", "--last", every, "--store", shelf)
 
     def test_the_table_has_a_row_a_condition(self, shelf):
         text = call("games", "--store", shelf)
@@ -62,26 +59,20 @@ class TestGames:
         assert rows[0][1].startswith("standard map, years: 1, message")
         assert [row[-1] for row in rows if row[-1]] == [game["key"][:8] for game in listed(shelf)]
 
-    def test_many_games_of_a_condition_are_cut_short(self, tmp_path):
+    def test_many_games_of_a_condition_are_cut_short_and_those_of_another_version_are_told(self, tmp_path):
         path = tmp_path / "games.sqlite"
         with evaluation.GameStore(path) as store:
+            store.put(specification(0) | {"rules_revision": 0}, {"phases": []})
             for seed in range(8):
                 store.put(specification(seed), {"phases": []})
-        assert "3 more" in call("games", "--store", path)
+        assert [game["is_current"] for game in listed(path)] == [False, *[True] * 8]
+        assert all(words in " ".join(call("games", "--store", path).split()) for words in ("more", "another version"))
 
     def test_a_game_by_the_beginning_of_its_key(self, shelf):
         game = listed(shelf)[2]
         assert listed(shelf, game["key"][:6]) == listed(shelf, game["key"]) == [game]
         assert listed(shelf, game["key"], game["key"][:6]) == [game]
         assert "4 or more" in call("games", game["key"][:3], "--store", shelf, code=2)
-
-    def test_games_of_another_version_are_told(self, tmp_path):
-        path = tmp_path / "games.sqlite"
-        with evaluation.GameStore(path) as store:
-            store.put(specification(0) | {"rules_revision": 0}, {"phases": []})
-            store.put(specification(0), {"phases": []})
-        assert [game["is_current"] for game in listed(path)] == [False, True]
-        assert "another version" in " ".join(call("games", "--store", path).split())
 
     def test_a_new_store_is_empty(self, tmp_path):
         path = tmp_path / "games.sqlite"
@@ -109,10 +100,9 @@ def specification(seed):
 
 
 class TestErrors:
-    @pytest.mark.parametrize("command", ["games", "messages"])
-    def test_no_store(self, command, tmp_path):
-        error = call(command, "abcd", "--store", tmp_path / "none.sqlite", code=2)
-        assert "there is no store yet" in error
+    def test_no_store(self, tmp_path):
+        for command in ("games", "messages"):
+            assert "there is no store yet" in call(command, "abcd", "--store", tmp_path / "none.sqlite", code=2)
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize(
@@ -162,9 +152,7 @@ class TestMessages:
             for row in rows:
                 for key, analysis in row["games"].items():
                     assert analysis == json.loads(json.dumps(analyze_messages(store.record(key)).to_dict()))
-        found = [game["promises"]["hold"]["found"] for game in rows[0]["games"].values()]
-        assert min(found) > 0
-        assert all("sentence" in each for game in rows[0]["games"].values() for each in game["sentences"])
+                    assert analysis["promises"]["hold"]["found"] > 0 or key not in rows[0]["games"]
 
     def test_as_tables(self, shelf):
         text = call("messages", "--store", shelf)
@@ -174,15 +162,10 @@ class TestMessages:
         key = listed(shelf)[0]["key"]
         assert "Who writes to whom" in call("messages", key[:8], "--store", shelf)
 
-    @pytest.mark.slow
     def test_of_the_last_ones(self, shelf):
         keys = [game["key"] for game in listed(shelf)]
-
-        def read(*options):
-            rows = json.loads(call("messages", *options, "--store", shelf, "--json"))
-            return [key for row in rows for key in row["games"]]
-
-        assert read("--last", 2) == keys[2:]
+        rows = json.loads(call("messages", "--last", 2, "--store", shelf, "--json"))
+        assert [key for row in rows for key in row["games"]] == keys[2:]
         assert "leave it out, or name no GAME" in call("messages", keys[0][:8], "--last", 1, "--store", shelf, code=2)
 
     def test_of_files_beside_stored_games(self, shelf, tmp_path):
@@ -229,7 +212,6 @@ def test_who_plays_what_in_a_line():
     assert seats({"A": "dove", "B": "random", "C": "dove"}) == "dove, but B: random"
     assert seats({"A": "x", "B": "y", "C": "x", "D": "z", "E": "y", "F": "x"}) == "x, but B, E: y; D: z"
     assert seats({"A": "dove", "B": "dove", "MEDIATOR": "hold"}) == "dove"
-    assert seats({"A": "dove", "B": "dove", "MEDIATOR": "dove"}) == "dove"
 
 
 def test_moments_are_told_in_utc():

@@ -51,13 +51,6 @@ def mixes(game: SymmetricGame) -> Floats:
     return np.array([list(found.mix.values()) for found in game.equilibria])
 
 
-def test_compositions_are_all_and_once() -> None:
-    found = list(compositions(7, 4))
-    assert len(found) == len(set(found)) == comb(10, 3)
-    assert {sum(counts) for counts in found} == {7}
-    assert found[0] == (7, 0, 0, 0)
-
-
 def test_a_stag_hunt_of_seven_solved_by_hand() -> None:
     """A pays 2 only when all play it; B pays 1: both pure, and the mix of 2 p^6 = 1, which is unstable."""
     game = game_of(lambda own, others: 1.0 if own else 2.0 * (others[0] == 6), 2, 7)
@@ -206,8 +199,3 @@ def test_invaders_gain_what_they_get_more_than_the_residents() -> None:
     assert dilemma.invasion["B", "A"].high < 0
     paid = dilemma.tables[:, 0, 1] - dilemma.tables[:, 0, 0]
     assert dilemma.invasion["A", "B"].per_game == pytest.approx(paid.tolist())
-
-
-def test_invaders_that_were_not_played_are_left_out() -> None:
-    samples = [{(2, 0): [1.0, np.nan], (0, 2): [np.nan, 1.0]}] * 5
-    assert SymmetricGame.of("AB", samples).invasion == {}

@@ -71,7 +71,8 @@ class TestKept:
     @pytest.mark.parametrize("simultaneous", [False, True])
     def test_every_prompt_can_be_put_together_again(self, simultaneous: bool) -> None:
         models = Models(stubbed)
-        record = play_game(game(simultaneous=simultaneous, rules=Rules(years=2, message_rounds=2)), models)
+        few = dict.fromkeys(POWERS[2:], "dove")
+        record = play_game(game(simultaneous=simultaneous, rules=Rules(years=2, message_rounds=2), **few), models)
         told = Counter(
             ("".join(text for text, _ in (*each.system, *each.user)), json.dumps(each.schema))
             for entries in models_of(record).values()
@@ -96,24 +97,17 @@ class TestKept:
         assert "sk-a-key" not in json.dumps(found)
         assert any("failed" in entry["reply"] for entry in models_of(found)["FRANCE"][0]["transcript"])
 
-    def test_failed_calls_are_told(self) -> None:
-        found = play_game(
-            game("hold", FRANCE=STUB), Models(lambda request: ModelError("bad request", "down", ("bad request",)))
-        )
-        told = "\n".join(as_text(transcript_of(found)))
-        assert told.count("failed: bad request") == 6
-        lines = [json.loads(line) for line in as_lines(transcript_of(found))]
-        assert {message["role"] for line in lines for message in line["messages"]} == {"system", "user"}
-
     def test_what_a_server_says_of_a_failed_call_is_private(self) -> None:
         fault = ModelError("bad request", "I do not take: S3CRET-REASON", ("bad request",))
         found = play_game(game("hold", FRANCE=STUB), Models(lambda request: fault))
         for private in (False, True):
             told = transcript_of(found, private=private)
-            for written in ("\n".join(as_text(told)),):
-                assert "bad request" in written
-                assert ("S3CRET" in written) is private
-            assert "S3CRET" not in "\n".join(as_lines(told))
+            written = "\n".join(as_text(told))
+            assert written.count("failed: bad request") == 6
+            assert ("S3CRET" in written) is private
+            lines = [json.loads(line) for line in as_lines(told)]
+            assert {message["role"] for line in lines for message in line["messages"]} == {"system", "user"}
+            assert "S3CRET" not in json.dumps(lines)
 
     def test_long_texts_are_cut_and_too_many_left_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(transcript_module, "LONGEST_TEXT", 50)
@@ -135,19 +129,14 @@ class TestPrivate:
         for written in ("\n".join(as_text(told)), "\n".join(as_lines(told))):
             assert [secret for secret in SECRETS if secret in written] == []
             assert "A PAR H" in written
+        of_no_form = play_game(game("hold", FRANCE=STUB), Models(lambda request: "S3CRET-REASON without any object"))
+        assert "S3CRET" not in "\n".join(as_lines(transcript_of(of_no_form)))
 
     def test_and_shown_if_asked_for(self, private: dict[str, Any]) -> None:
         told = transcript_of(private, private=True)
         for written in ("\n".join(as_text(told)), "\n".join(as_lines(told))):
             assert [secret for secret in SECRETS if secret not in written] == []
-
-    def test_replies_of_no_known_form_are_hidden(self) -> None:
-        found = play_game(game("hold", FRANCE=STUB), Models(lambda request: "S3CRET-REASON without any object"))
-        assert "S3CRET" not in "\n".join(as_lines(transcript_of(found)))
-
-    def test_nothing_of_a_player_is_executed(self, private: dict[str, Any]) -> None:
-        written = "".join(as_text(transcript_of(private, private=True)))
-        assert not {"\x1b", "\u202e"} & set(written)
+        assert not {"\x1b", "\u202e"} & set("".join(as_text(told)))  # nothing of a player is executed
 
     @pytest.mark.slow
     def test_files_of_games_have_no_prompts(self, tmp_path: Path) -> None:
@@ -186,14 +175,8 @@ class TestUsage:
 
     def test_profile_and_deviator_apart(self) -> None:
         models = Models(stubbed, raider=stubbed)
-        result = evaluation.exploitability(
-            STUB,
-            1,
-            deviator="lm:scripted/raider",
-            coalitions=["FRANCE"],
-            rules=Rules(years=1, press=None),
-            models=models,
-        )
+        options: Any = {"coalitions": ["FRANCE"], "rules": Rules(years=1, press=None), "models": models}
+        result = evaluation.exploitability(STUB, 1, deviator="lm:scripted/raider", **options)
         assert set(result.usage_by_seat) == {"profile", "lm:scripted/raider"}
         assert set(result.usage_by_seat["lm:scripted/raider"]) == {"FRANCE"}
         told = result.to_dict()["language_models_by_seat"]
@@ -201,19 +184,14 @@ class TestUsage:
         witness = transcript_of(result.witness.marked_record)
         assert {asked.player for asked in witness.asked if asked.part == "deviator"} == {"FRANCE"}
 
-    def test_games_of_earlier_versions(self, record: dict[str, Any]) -> None:
-        earlier = without_transcripts(record)
+    def test_without_texts_the_usage_stays(self, record: dict[str, Any]) -> None:
+        """In games of earlier versions, too."""
         parts = dict.fromkeys(POWERS, "profile")
-        assert usage_by_seat([(earlier, parts)]) == usage_by_seat([(record, parts)])
+        for bare in (without_transcripts(record), without_texts(record)):
+            assert usage_by_seat([(bare, parts)]) == usage_by_seat([(record, parts)])
+            assert "expert player" not in json.dumps(bare)
         with pytest.raises(EvaluationError, match="the record has no prompts"):
-            transcript_of(earlier)
-
-    def test_without_texts_the_usage_stays(self) -> None:
-        found = play_game(game(f"{STUB},summariser=scripted/notes"), Models(stubbed, notes=stubbed))
-        bare = without_texts(found)
-        parts = dict.fromkeys(POWERS, "profile")
-        assert usage_by_seat([(bare, parts)]) == usage_by_seat([(found, parts)])
-        assert "expert player" not in json.dumps(bare)
+            transcript_of(without_transcripts(record))
 
 
 @pytest.fixture(scope="module")
@@ -254,20 +232,15 @@ class TestCommand:
         assert (lines[0]["answered_by"], lines[0]["form"]) == ("scripted/stub", ["of its schema"])
         assert lines[0]["schema"]["properties"]["orders"]
 
-    @pytest.mark.parametrize(
-        ("arguments", "told"),
-        [
-            (["--player", "FRANC"], "did you mean 'FRANCE'"),
-            (["-o", "/nowhere/at/all.txt"], "cannot be written"),
-        ],
-    )
-    def test_faults(self, store: Path, key: str, arguments: list[str], told: str) -> None:
-        assert told in " ".join(call("transcript", key[:8], "--store", store, *arguments, code=2).split())
-
-    def test_a_game_without_language_models(self, store: Path, key: str) -> None:
+    def test_faults(self, store: Path, key: str) -> None:
         with GameStore(store) as kept:
             (other,) = set(kept.keys()) - {key}
-        assert "no language model played" in call("transcript", other, "--store", store, code=2)
+        for words, told in (
+            ([key, "--player", "FRANC"], "did you mean 'FRANCE'"),
+            ([key, "-o", "/nowhere/at/all.txt"], "cannot be written"),
+            ([other], "no language model played"),
+        ):
+            assert told in call("transcript", *words, "--store", store, code=2)
 
 
 @pytest.mark.parametrize(("name", "number"), [("same", float("nan")), ("system", -1), ("same", 2), ("system", "0")])
