@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 import evaluation
-from evaluation import EvaluationError, GameSpec, SelfPlayResult
+from evaluation import EvaluationError, SelfPlayResult
 from evaluation.experiments.compare import Comparison, contrasts, pairs_of
 from evaluation.measures.intervals import mean_estimate
 from evaluation.tables.comparison_tables import caption, contrast_cells
 from tests.evaluation.conftest import call
 from welfare_env import Rules
-from welfare_env.errors import UnknownPowerError
 
 RULES = Rules(years=2, press=None)
 SMALL: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
@@ -113,55 +112,24 @@ def test_standard_games_have_scores() -> None:
     assert evaluation.compare(first, other, measure="conflicts").varied == ("scoring",)
 
 
-@pytest.mark.parametrize(
-    ("measure", "fault"),
-    [
-        ("conflict", "did you mean 'conflicts'"),
-        ("welfare_per_year:FRANCE", "PLAYERA, PLAYERB, PLAYERC"),
-        (["conflicts", 5], "measure=5: choose from root_nash_welfare"),
-        ({"conflicts": 1}, "give a list"),
-        ("welfare_per_year:", "choose from"),
-    ],
-)
-def test_unknown_measures_are_refused_before_the_first_game(measure: Any, fault: str, played: list[GameSpec]) -> None:
-    with pytest.raises((EvaluationError, UnknownPowerError), match=fault):
-        evaluation.compare("hold", "random", measure=measure, **SMALL)
-    with pytest.raises(EvaluationError, match="standard games"):
-        evaluation.compare("hold", "random", measure="welfare_per_year:PLAYERA", **STANDARD)
-    assert played == []
-
-
-def test_unknown_keys_of_results(results: list[SelfPlayResult]) -> None:
-    with pytest.raises(EvaluationError, match="or 'welfare_per_year:PLAYERA'"):
-        evaluation.compare(*results, measure="welfare_per_year:PLAYER")
-    with pytest.raises(EvaluationError, match=r"choose from root_nash_welfare.*units_by_year:YEAR"):
-        evaluation.compare(*results, measure="units_by_year:1999")
-
-
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("compared", "options", "fault"),
-    [
+def test_what_cannot_be_paired_is_named(results: list[SelfPlayResult]) -> None:
+    first, second, _ = results
+    for compared, options, fault in (
         ((), {}, "nothing to compare"),
         (("hold",), {}, "nothing to compare"),
-        ((0, "hold"), {}, "'hold' is not a result"),
-        ((0, 1), {"games": 5}, "games: only for policies"),
-        ((0, 1), {"pairs": 1}, "pairs=1: give True or False"),
-    ],
-)
-def test_faults(compared: Any, options: Any, fault: str, results: list[SelfPlayResult]) -> None:
-    given = [results[each] if isinstance(each, int) else each for each in compared]
-    with pytest.raises(EvaluationError, match=fault):
-        evaluation.compare(*given, **options)
-
-
-def test_other_seeds_and_numbers_are_not_paired(results: list[SelfPlayResult]) -> None:
-    with pytest.raises(EvaluationError, match=r"seed is 0 for 'hold' but 1 for 'dove'.*same seed and number of games"):
-        evaluation.compare(results[0], played("dove", seed=1))
-    with pytest.raises(EvaluationError, match="games is 6 for 'hold' but 5 for 'dove'"):
-        evaluation.compare(results[0], played("dove", 5))
+        ((first, "hold"), {}, "'hold' is not a result"),
+        ((first, second), {"games": 5}, "games: only for policies"),
+        ((first, second), {"pairs": 1}, "pairs=1: give True or False"),
+        ((first, second), {"measure": "welfare_per_year:PLAYER"}, "or 'welfare_per_year:PLAYERA'"),
+        ((first, second), {"measure": "units_by_year:1999"}, r"choose from root_nash_welfare.*units_by_year:YEAR"),
+        ((first, played("dove", seed=1)), {}, "seed is 0 for 'hold' but 1 for 'dove'"),
+        ((first, played("dove", 5)), {}, "games is 6 for 'hold' but 5 for 'dove'"),
+    ):
+        with pytest.raises(EvaluationError, match=fault):
+            evaluation.compare(*compared, **options)
 
 
 # The command

@@ -9,7 +9,6 @@ import pytest
 
 import agents
 from agents import HoldPolicy, ProsocialPolicy
-from agents.specs import read
 from evaluation import EvaluationError, GameSpec, GameStore, exploitability, play_game
 from evaluation.play.stored_games import conditions
 from welfare_env import Rules
@@ -79,34 +78,3 @@ def test_a_coalition_goes_to_other_processes() -> None:
     assert spec.to_dict()["coalition"] == ["PLAYERA", "PLAYERB"]
     with pytest.raises(EvaluationError, match="hold: it does not play a coalition"):
         play_game(spec)
-
-
-@pytest.mark.parametrize(
-    ("coalition", "words"),
-    [
-        (("PLAYERX",), "give some of"),
-        (("PLAYERA", "PLAYERA"), "each once"),
-        (([],), "give some of"),
-        (("PLAYERA", "PLAYERB"), "different policies"),
-    ],
-)
-def test_wrong_coalitions_of_a_game(coalition: Any, words: str) -> None:
-    players = (("PLAYERA", read("hold")), ("PLAYERB", read("random")))
-    with pytest.raises(EvaluationError, match=words):
-        GameSpec(players, 0, QUICK, "clique:2", "fast", coalition=coalition)
-
-
-@pytest.mark.parametrize(
-    ("policy", "deviator", "words"),
-    [
-        ("hold", "dumbbot", "dumbbot: it does not play a coalition"),
-        ("hold", [PACT, "dumbbot"], "dumbbot"),
-        ("2*hold + 1*dove", None, "deviator exploiter.*several policies"),
-    ],
-)
-def test_who_cannot_coordinate_is_named_before_any_game(
-    policy: str, deviator: Any, words: str, played: list[GameSpec]
-) -> None:
-    with pytest.raises(EvaluationError, match=words):
-        exploitability(policy, 1, deviator=deviator, coordinated=True, **COMMON)
-    assert played == []

@@ -13,7 +13,7 @@ import pytest
 
 import evaluation
 from agents import DovePolicy
-from evaluation import CrossPlayResult, EvaluationError, GameStore
+from evaluation import CrossPlayResult, GameStore
 from evaluation.experiments.cross_play import all_mixes
 from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import cell
@@ -171,25 +171,6 @@ def test_objects_without_a_name_are_numbered_where_they_look_alike() -> None:
     assert len({*result.policies, scenario.background}) == 3
     assert list(scenario.games.counts.values()) == [1, 6]
     assert result.mixes[(7, 0)].counts.keys() != result.mixes[(0, 7)].counts.keys()
-
-
-@pytest.mark.parametrize(
-    ("policies", "options", "words"),
-    [
-        (["dove", "hold"], {"games": 5}, "multiple of 7, such as 7"),
-        (["dove", "dove"], {}, "dove is listed twice"),
-        (["dove", "hold"], {"types": 0}, "types=0"),
-        (["dove", "hold"], {"background": ["dove"]}, "is also one of the policies"),
-        (["dove", "hold"], {"background": "prosocial"}, "background='prosocial'"),
-        (["dove", "hold"], {"background": ["random"], "focal_seats": [7]}, "focal_seats=7"),
-    ],
-)
-def test_what_makes_no_sense_is_told_before_any_game(
-    policies: Any, options: dict[str, Any], words: str, played: list[Any]
-) -> None:
-    with pytest.raises(EvaluationError, match=words):
-        evaluation.cross_play(policies, **options)
-    assert played == []
 
 
 @pytest.mark.parametrize(("options", "games"), [({}, 3), ({"games": 2, "seats": "drawn"}, 2)])

@@ -136,7 +136,7 @@ def check_against_all_plans(map_name: str, others: object, played: Rules, power:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("power", [A, pytest.param(B, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("power", [A, B])
 @pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
 def test_a_search_without_table_and_bounds_finds_the_same(others, power):
     check_against_all_plans("clique:2", others, rules(1), power, remember=False)
@@ -144,10 +144,7 @@ def test_a_search_without_table_and_bounds_finds_the_same(others, power):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("map_name", "years"),
-    [pytest.param("clique:2", 4, marks=pytest.mark.slow), ("clique:3", 2), ("shared-clique:2", 3)],
-)
+@pytest.mark.parametrize(("map_name", "years"), [("clique:2", 4), ("clique:3", 2), ("shared-clique:2", 3)])
 @pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
 def test_a_search_of_all_plans_without_bounds_finds_the_same(map_name, others, years):
     check_against_all_plans(map_name, others, rules(years), A, remember=True)
@@ -285,11 +282,7 @@ def test_a_head_on_fight_is_ruled_by_the_rules() -> None:
 
 @pytest.mark.parametrize(
     ("map_name", "others", "years"),
-    [
-        ("clique:2", "prosocial", 3),
-        ("clique:2", Restless, 3),
-        pytest.param("clique:3", Restless, 2, marks=pytest.mark.slow),
-    ],
+    [("clique:2", Restless, 3), pytest.param("clique:3", Restless, 2, marks=pytest.mark.slow)],
 )
 def test_no_value_is_above_its_bound(map_name, others, years):
     policies = profile_of(others, welfare_env.load_board(map_name))
@@ -325,7 +318,7 @@ def test_a_coalition_has_the_most_points_of_two(others, years):
 # Results
 
 
-@pytest.mark.parametrize(("map_name", "values"), [("clique:3", [2, 4, 8, 14]), ("clique:4", [2, 4, 8, 15])])
+@pytest.mark.parametrize(("map_name", "values"), [("clique:3", [2, 4, 8, 14]), ("clique:4", [2, 4, 8])])
 def test_values_against_the_prosocial_profile(map_name, values):
     for years, value in enumerate(values, 1):
         found = best_response(map_name, "prosocial", B, years)
@@ -361,15 +354,14 @@ def test_what_the_page_and_the_docstring_show():
 # What is refused
 
 
-class Looking(HoldPolicy):
-    """Holds, after a look at something."""
+class Answering(HoldPolicy):
+    """Gives one answer whatever is asked."""
 
-    def __init__(self, look):
-        self.look = look
+    def __init__(self, answer):
+        self.answer = answer
 
     def act(self, observation, info):
-        self.look(observation, info["view"])
-        return super().act(observation, info)
+        return self.answer(observation, info["view"])
 
 
 class Forgetful(HoldPolicy):
@@ -396,28 +388,18 @@ class FirstUnit(HoldPolicy):
         return builds[: view.max_builds] or [f"{unit} D" for unit in units[:1] if len(units) > 1]
 
 
-class Answering(HoldPolicy):
-    """Gives one answer whatever is asked."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def act(self, observation, info):
-        return self.answer
-
-
 @pytest.mark.parametrize(
     ("others", "why"),
     [
         ("dumbbot", "asked twice|of a game"),
         ("grim:fight=punish", "view.history"),
-        (Looking(lambda seen, view: view.welfare), "view.welfare"),
-        (Looking(lambda seen, view: seen["legal"]), "observation"),
+        (Answering(lambda seen, view: view.welfare and ["A HBX H"]), "view.welfare"),
+        (Answering(lambda seen, view: seen["legal"].any() and ["A HBX H"]), "observation"),
         (Forgetful(), "of a game"),
         (FirstUnit(), "asked twice"),
-        (Answering(["A HBX H", "A HBX H"]), "not legal"),
-        (Answering(["A HBX X"]), "no order of this board"),
-        (Answering(np.zeros(3, int)), "no list of orders"),
+        (Answering(lambda *_: ["A HBX H", "A HBX H"]), "not legal"),
+        (Answering(lambda *_: ["A HBX X"]), "no order of this board"),
+        (Answering(lambda *_: np.zeros(3, int)), "no list of orders"),
     ],
 )
 def test_policies_that_use_more_than_the_position_are_refused(others, why):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evaluation
+import modal_env
 from evaluation import EvaluationError, GameSpec
 from evaluation.exact import best_response
 from evaluation.experiment_files.description import ExperimentError, parse_experiment
@@ -95,29 +96,93 @@ def test_odd_games(change: dict[str, Any]) -> None:
     refuses(WelfareEnvError, GameSpec, **GAME | change)
 
 
-DOORS: dict[str, tuple[Callable[[Any], object], tuple[object, object]]] = {
-    "coordinated": (lambda odd: evaluation.exploitability("hold", 1, coordinated=odd, **QUICK), (1, "no")),
-    "budget": (lambda odd: evaluation.red_team("hold", games=1, budget=odd, **QUICK), (["quick"], "quik")),
-    "trained": (lambda odd: evaluation.red_team("hold", games=1, trained=odd, **QUICK), (5, ["nobody"])),
-    "policies": (lambda odd: evaluation.cross_play(odd, **QUICK), (5, ["hold"])),
-    "compare": (lambda odd: evaluation.compare("hold", odd, games=1, **QUICK), (5, object())),
-    "measure": (lambda odd: evaluation.compare("hold", "random", measure=odd, games=1, **QUICK), (5, [None])),
-    "experiment": (lambda odd: evaluation.experiment(odd), (5, "a\0b")),
-    "no such": (lambda odd: evaluation.experiment("years", profiles=odd), (5, ["no such"])),
-    "GameStore": (lambda odd: evaluation.GameStore(odd), (5, b"x")),
-    "play_game": (lambda odd: evaluation.play_game(odd), (5, GAME)),
-    "GameSpec": (lambda odd: evaluation.Runner().play(odd), (5, [None])),
-    "standard": (lambda odd: evaluation.exploitability("hold", 1, **QUICK | {"rules": odd}), (STANDARD, 5)),
-    "red team": (lambda odd: evaluation.red_team("hold", **QUICK | {"rules": odd}), (STANDARD, 5)),
-    "powers": (lambda odd: best_response("clique:3", "punisher:t=1", odd, years=1), (None, np.array("PLAYERA"))),
-}
+def attacked(policy: str = "hold", **options: Any) -> object:
+    return evaluation.exploitability(policy, 1, **QUICK | options)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_other_doors(door: str) -> None:
-    call, values = DOORS[door]
-    for odd in values:
-        refuses(WelfareEnvError, call, odd)
+def teamed(**options: Any) -> object:
+    return evaluation.red_team("hold", **QUICK | {"games": 1} | options)
+
+
+def crossed(*policies: str, **options: Any) -> object:
+    return evaluation.cross_play(policies or ("dove", "hold"), **QUICK | options)
+
+
+def compared(policy: Any = "random", **options: Any) -> object:
+    return evaluation.compare("hold", policy, **QUICK | {"games": 1} | options)
+
+
+def programs(policy: str = "program:FairBot", **options: Any) -> object:
+    return evaluation.exploitability(policy, environment=modal_env.make(), **options)
+
+
+def joined(coalition: Any) -> object:
+    """A game of a coalition whose members play different policies."""
+    return GameSpec(**GAME | {"players": (("PLAYERA", "hold"), ("PLAYERB", "dove")), "coalition": coalition})
+
+
+def best(odd: Any) -> object:
+    return best_response("clique:3", "punisher:t=1", odd, years=1)
+
+
+# What is called with what, and what the error names.
+REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
+    (attacked, {"coordinated": "no"}, "coordinated="),
+    (attacked, {"rules": STANDARD}, "welfare"),
+    (attacked, {"deviator": []}, "give 1 to 100 policies"),
+    (attacked, {"deviator": ["hold"] * 101}, "give 1 to 100 policies"),
+    (attacked, {"deviator": ["hold", "nobody"]}, "nobody"),
+    (attacked, {"deviator": {"hold"}}, "give a string"),
+    (attacked, {"deviator": ["pact:years=1", "dumbbot"], "coordinated": True}, "dumbbot"),
+    (attacked, {"policy": "2*hold + 1*dove", "coordinated": True}, "several policies"),
+    (teamed, {"budget": ["quick"]}, "budget="),
+    (teamed, {"budget": "quik"}, "'quick'"),
+    (teamed, {"trained": 5}, "trained=5"),
+    (teamed, {"trained": ["nobody"]}, "nobody"),
+    (teamed, {"rules": STANDARD}, "welfare"),
+    (crossed, {"games": 5}, "multiple of 3, such as 6"),
+    (crossed, {"types": 0}, "types=0"),
+    (crossed, {"background": ["dove"]}, "is also one of the policies"),
+    (crossed, {"background": "prosocial"}, "background='prosocial'"),
+    (crossed, {"background": ["random"], "focal_seats": [3]}, "focal_seats=3"),
+    (compared, {"policy": 5}, "5"),
+    (compared, {"measure": 5}, "measure=5"),
+    (compared, {"measure": ["conflicts", 5]}, "measure=5"),
+    (compared, {"measure": "conflict"}, "did you mean 'conflicts'"),
+    (compared, {"measure": "welfare_per_year:FRANCE"}, "PLAYERA, PLAYERB, PLAYERC"),
+    (compared, {"measure": "welfare_per_year:"}, "choose from"),
+    (compared, {"measure": "welfare_per_year:PLAYERA", "rules": STANDARD}, "standard games"),
+    (programs, {"policy": "hold"}, "hold"),
+    (programs, {"deviator": "dumbbot"}, "dumbbot"),
+    (programs, {"rules": Rules()}, "rules"),
+    (programs, {"coalitions": "triples"}, "triples"),
+    (joined, {"coalition": ("PLAYERX",)}, "give some of"),
+    (joined, {"coalition": ("PLAYERA", "PLAYERA")}, "each once"),
+    (joined, {"coalition": ([],)}, "give some of"),
+    (joined, {"coalition": ("PLAYERA", "PLAYERB")}, "different policies"),
+    (best, {"odd": None}, "powers="),
+    (best, {"odd": np.array("PLAYERA")}, "powers="),
+    (evaluation.experiment, {"source": 5}, "5"),
+    (evaluation.experiment, {"source": "a\0b"}, "experiment"),
+    (evaluation.experiment, {"source": "years", "profiles": ["no such"]}, "no such"),
+    (evaluation.GameStore, {"path": 5}, "path"),
+    (evaluation.play_game, {"spec": GAME}, "spec"),
+    (evaluation.Runner().play, {"specs": [None]}, "None"),
+]
+
+
+@pytest.mark.parametrize(("call", "options", "word"), REFUSED)
+def test_other_arguments_are_refused_by_name(call: Callable[..., object], options: dict[str, Any], word: str) -> None:
+    assert word in refuses(WelfareEnvError, call, **options)
+
+
+def test_policies_of_a_cross_play_and_players_of_a_game() -> None:
+    assert "dove is listed twice" in refuses(EvaluationError, crossed, "dove", "dove")
+    refuses(EvaluationError, crossed, "hold")
+    refuses(UnknownAgentError, GameSpec, **GAME | {"players": (("PLAYERA", "nobody"),)})
+    for players in (PLAYERS[:1], (*PLAYERS, ("PLAYERA", "hold"))):
+        with pytest.raises(EvaluationError):
+            evaluation.play_game(GameSpec(**GAME | {"players": players}))
 
 
 @given(st.sampled_from([[], 5, None, "x", ["x"], [[1], [2, 3]], [HUGE], [object()], [[1.0]], [1j]]))

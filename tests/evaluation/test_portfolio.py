@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameSpec, Setting, exploitability, measure
+from evaluation import GameSpec, Setting, exploitability, measure
 from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter
 from evaluation.measures.gains import exploitability_of
-from welfare_env import Game, Rules, UnknownAgentError
+from welfare_env import Game, Rules
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
@@ -66,24 +66,6 @@ def test_portfolio_in_a_list_and_the_same_deviator_twice(played: list[GameSpec])
     )
     assert list(result.attacks) == [default_deviator("hold"), "prosocial", "dumbbot", "dove"]
     assert len(played) == (1 + 4) + 5 * (1 + 4)  # measured, and for choosing
-
-
-@pytest.mark.parametrize(
-    ("deviator", "error", "words"),
-    [
-        ([], EvaluationError, "give 1 to 100 policies"),
-        (["hold"] * 101, EvaluationError, "give 1 to 100 policies"),
-        (["hold", "nobody"], UnknownAgentError, "nobody"),
-        ({"hold"}, UnknownAgentError, "give a string"),
-    ],
-    ids=str,
-)
-def test_wrong_deviators_are_named_before_any_game(
-    deviator: Any, error: type[Exception], words: str, played: list[GameSpec]
-) -> None:
-    with pytest.raises(error, match=words):
-        exploitability("hold", 1, deviator=deviator, rules=QUICK)
-    assert played == []
 
 
 # A game that shows it

@@ -7,9 +7,7 @@ import pytest
 import agents
 import evaluation
 import modal_env
-from evaluation import EvaluationError
 from evaluation.experiments import programs
-from welfare_env import Rules
 
 GOOD = "mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20"
 
@@ -94,18 +92,3 @@ def test_the_same_seed_gives_the_same(played):
 
     assert value(1) == value(1)
     assert value(1) != value(2)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"policy": "hold"},
-        {"deviator": "dumbbot"},
-        {"rules": Rules()},
-        {"coalitions": "triples"},
-    ],
-    ids=repr,
-)
-def test_bad_options_are_told(options):
-    with pytest.raises(EvaluationError):
-        evaluation.exploitability(**({"policy": "program:FairBot", "environment": modal_env.make()} | options))
