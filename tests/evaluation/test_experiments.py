@@ -124,7 +124,7 @@ def test_paper_code_means_the_published_rules_but_for_standard_games_and_what_th
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("titel = 1", "unknown key .did you mean 'title'"),
+        ("gamez = 1", "unknown key .did you mean 'games'"),
         ("[rules]\nyeers = 1", "rules.yeers='yeers' .did you mean 'years'"),
         ("[sweep]\nyears = [1, 0]", "years=0"),
         ("[sweep]\nfoo = [1]", "sweep='foo'"),
