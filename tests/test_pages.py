@@ -89,39 +89,6 @@ def test_a_page_runs_as_written(page, tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-RIGHT = """Save this as `a.txt`:
-
-```text
-here
-```
-
-```bash
-cat a.txt
-```
-
-```text
-here
-```
-
-```python
->>> a = 1
-
-```
-
-```python
-print(a)
-```
-
-```text
-1
-```"""
-
-
-def test_a_right_page_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run(RIGHT, dict(os.environ))
-
-
 @pytest.mark.parametrize(
     "text",
     ["```bash\nfalse\n```", "```python\n>>> 1\n2\n\n```", "```python\nprint(1)\n```\n\n```text\n2\n```"],

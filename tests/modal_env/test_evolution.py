@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from modal_env.dynamics.replicator import Trajectory, replicator
+from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
 from modal_env.games.game import ProgramGame
 from modal_env.logic.library import POST
@@ -17,12 +17,6 @@ EQUAL = [Fraction(1, 4)] * 4
 
 def post(epsilon: Fraction | int | str) -> ProgramGame:
     return ProgramGame(POST, epsilon)
-
-
-@pytest.fixture(scope="module")
-def cycling() -> Trajectory:
-    """From equal shares, epsilon 1/10, through a dozen cycles."""
-    return replicator(post("1/10"), EQUAL, 1e6)
 
 
 class TestMotion:
@@ -44,14 +38,6 @@ class TestMotion:
         assert str(path.limit) == "cycle: 0 -> 1 -> 2"
         assert np.ptp(path.lengths("0")) < 1e-5
 
-    def test_twins_keep_their_ratio(self) -> None:
-        rows = [list(row) for row in post("1/10").utilities]
-        twins = [[*row, row[2]] for row in [*rows, rows[2]]]
-        path = replicator(twins, [0.25, 0.25, 0.2, 0.25, 0.05], 500)
-        np.testing.assert_allclose(path.log_shares[:, 2] - path.log_shares[:, 4], np.log(4), atol=1e-6)
-        alone = replicator(post("1/10"), EQUAL, 500)
-        assert path.lengths("0")[0] == pytest.approx(alone.lengths("CooperateBot")[0], rel=1e-6)
-
 
 class TestLimits:
     def test_almost_only_defect_bots(self) -> None:
@@ -67,10 +53,7 @@ class TestLimits:
 
 class TestCycle:
     @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "epsilon",
-        [Fraction(1, 10), *(pytest.param(Fraction(1, n), marks=pytest.mark.slow) for n in (5, 50))],
-    )
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 5), Fraction(1, 50)])
     def test_their_ratio_tends_to_what_the_corners_eigenvalues_give(self, epsilon: Fraction) -> None:
         """In logarithms: what shrinks by `contraction` at one corner has to grow back at the next."""
         path = replicator(post(epsilon), EQUAL, 1e7 / float(10 * epsilon))
@@ -79,7 +62,8 @@ class TestCycle:
             lengths = path.lengths(agent)
             assert lengths[-1] / lengths[-2] == pytest.approx(expected, rel=2e-3)
 
-    def test_share_of_a_cycle_spent_at_fair_bot_tends_to_one_less_two_epsilon(self, cycling: Trajectory) -> None:
+    def test_share_of_a_cycle_spent_at_fair_bot_tends_to_one_less_two_epsilon(self) -> None:
+        cycling = replicator(post("1/10"), EQUAL, 3e5)
         last = max(i for i, stay in enumerate(cycling.stays[:-2]) if stay.agent == "FairBot" and stay.is_whole)
         fair, cooperate, prudent = cycling.stays[last : last + 3]
         assert (cooperate.agent, prudent.agent) == ("CooperateBot", "PrudentBot")

@@ -58,16 +58,11 @@ def test_what_an_agent_tells() -> None:
     agent = parse("[](X(me) & X(JustBot) | <>X(Foo))", name="Bar", helpers={"Foo": "[][]X(JustBot)"})
     assert (agent.name, agent.depth, agent.size) == ("Bar", 2, 7)
     assert list(agent.helpers) == ["JustBot", "Foo"]
-    assert agent.helpers["JustBot"] == LIBRARY["JustBot"]
-    assert agent.helpers["Foo"].depth == 2
     assert agent.calls_itself
     assert not parse("[]X(Foo)", helpers={"Foo": "[]X(me)"}).calls_itself
     assert [a.is_random for a in (agent, RandomBot)] == [False, True]
-    assert parse("[]true").depth == 1
-    assert parse("[]X(PrudentBot)").depth == 2
     assert parse("true").name == "true"
     assert repr(FairBot) == "Agent('FairBot', '[]X(me)')"
-    assert repr(FairBot.formula) == "Formula('[]X(me)')"
     assert parse("~[]X(me)").unicode == "¬□X(me)"
 
 

@@ -11,12 +11,6 @@ from modal_env.errors import FormulaError, GameError
 from modal_env.games.game import ProgramGame
 from modal_env.logic.notation import parse
 from modal_env.logic.provability import play
-from modal_env.logic.syntax import MAX_NESTING, Agent
-from modal_env.logic.tournaments import tournament
-
-
-def nested(opening: str, number: int) -> str:
-    return opening * number + "X(me)" + (")" * number if "(" in opening else "")
 
 
 class TestTexts:
@@ -37,24 +31,15 @@ class TestTexts:
         assert parse("[]X(h1999)", helpers=texts).depth == 1
 
 
-@pytest.fixture(scope="module")
-def deep() -> list[Agent]:
-    texts = [nested("[]", MAX_NESTING), nested("~[](", MAX_NESTING // 2), nested("<>~", MAX_NESTING // 2)]
-    chain = modal_env.FairBot
-    for _ in range(sys.getrecursionlimit() + 100):
-        chain = parse("[](X(P) | []false)", helpers={"P": chain})
-    return [*map(parse, texts), chain]
-
-
 class TestDepth:
-    """The deepest formulas there may be, and longer chains of agents than Python's stack is deep."""
+    """Long chains of agents; test_formula plays the deepest formulas."""
 
-    def test_plays(self, deep: list[Agent]) -> None:
-        for agent in deep:
-            assert play(agent, FairBot).settles >= 0
-            assert play(agent, agent).settles >= 0
-        assert tournament([*deep[:3], FairBot]).worlds.max() == MAX_NESTING + 1
-        assert ProgramGame([deep[3].renamed("Chain"), FairBot], "1/1000").utilities
+    def test_a_longer_chain_than_the_stack_is_deep_plays(self) -> None:
+        chain = FairBot
+        for _ in range(sys.getrecursionlimit() + 100):
+            chain = parse("[](X(P) | []false)", name="Chain", helpers={"P": chain})
+        assert play(chain, chain).settles >= 0
+        assert ProgramGame([chain, FairBot], "1/1000").utilities
 
     def test_a_play_that_depends_on_too_many_others_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("modal_env.logic.provability.MAX_PLAYS", 1000)

@@ -49,13 +49,6 @@ class TestSteps:
             assert [run.agent for run in later.runs] == [grown.runs[-1].agent]
         assert not any(run.is_endless for run in grown.runs[:-1])
 
-    def test_from_one_of_each(self) -> None:
-        grown = growth(post("1/10"), [1, 1, 1, 1], 1000)
-        runs = [(run.agent, run.steps) for run in grown.runs[:4]]
-        assert runs == [("PrudentBot", 6), ("FairBot", 140), ("CooperateBot", 18), ("PrudentBot", 22)]
-        assert grown.populations[:3] == ((1, 1, 1, 1), (1, 1, 1, 7), (1, 1, 141, 7))
-        assert (sum(grown.counts), grown.steps) == (1004, 1000)
-
     def test_nothing_is_rounded_far_out(self) -> None:
         grown = growth(post("1/10"), [1, 1, 1, 1], 10**60)
         assert sum(grown.counts) == 10**60 + 4

@@ -193,13 +193,9 @@ def test_networks_begin_differently_and_learn_apart(tmp_path: Path) -> None:
     learner = make_config(play, SMALL).build_learner(spaces=spaces_of(play))
     first = [all_weights(learner, play)[name] for name in (LEARNER, "a", "b")]
     assert not any(same(one, other) for one, other in ((first[0], first[1]), (first[0], first[2]), first[1:]))
-    alone = make_config(play_of(replace(SMALL, also=(), against="dove")), SMALL)
-    assert same(
-        first[0],
-        all_weights(
-            alone.build_learner(spaces=spaces_of(play_of(SMALL))), play_of(replace(SMALL, also=(), against="dove"))
-        )[LEARNER],
-    )
+    single = play_of(replace(SMALL, also=(), against="dove"))
+    alone = make_config(single, SMALL).build_learner(spaces=spaces_of(single))
+    assert same(first[0], all_weights(alone, single)[LEARNER])
 
 
 # What is kept.
@@ -228,7 +224,7 @@ def test_with_the_best_iterate_are_the_others_that_it_met(whole) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", [pytest.param(RuntimeError, marks=pytest.mark.slow), KeyboardInterrupt])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole, error) -> None:
     """As if killed, an iteration after the last save; and after Ctrl-C."""
     folder, _ = whole

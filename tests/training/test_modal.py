@@ -52,11 +52,7 @@ def commonest(result: ModalResult) -> modal_env.Agent:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("opponent", "reply"),
-    [
-        ("FairBot", "CooperateBot"),
-        pytest.param("PrudentBot", "FairBot", marks=pytest.mark.slow),
-        pytest.param("CooperateBot", "DefectBot", marks=pytest.mark.slow),
-    ],
+    [("FairBot", "CooperateBot"), ("PrudentBot", "FairBot"), ("CooperateBot", "DefectBot")],
 )
 def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponent: str, reply: str) -> None:
     result = learnt(tmp_path, f"program:{opponent}", iterations=25, games=128, lr=0.1)

@@ -83,9 +83,8 @@ def kill_a_worker():
     workers[0].kill()
 
 
-@pytest.mark.parametrize("changes", [{}, SEVERAL])
-def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, small_ray, changes):
-    config = config_of(tmp_path, **changes)
+def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, small_ray):
+    config = config_of(tmp_path, **SEVERAL)
     algorithm = make_config(play_of(config), config).build_algo()
     names = [LEARNER, *config.rewards]
     before = [weights_of(algorithm, name) for name in names]
