@@ -1,8 +1,5 @@
 """Everybody against everybody, world by world: against `play`, pair by pair, and the naive evaluator."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -18,9 +15,7 @@ from modal_env.logic.library import (
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 from modal_env.logic.tournaments import tournament
-
-RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]
-ParseFormulas = Callable[[list[tuple[Any, ...]]], list[Agent]]
+from tests.modal_env.naive import Naive, parsed, random_formulas
 
 
 def disagreements(agents: list[Agent], rows: int | None = None) -> list[tuple[str, str]]:
@@ -36,18 +31,16 @@ def disagreements(agents: list[Agent], rows: int | None = None) -> list[tuple[st
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_agents(seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
-    agents = parse_formulas(random_formulas(seed, 14))
+def test_random_agents(seed: int) -> None:
+    agents = parsed(random_formulas(seed, 14))
     assert tournament(agents).cooperates.dtype == np.bool_
     assert disagreements(agents) == []
 
 
 @pytest.mark.parametrize("seed", range(100, 102))
-def test_random_agents_as_the_naive_evaluator(
-    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas, naive: type[Any]
-) -> None:
+def test_random_agents_as_the_naive_evaluator(seed: int) -> None:
     formulas = random_formulas(seed, 10)
-    truth, found = naive(formulas), tournament(parse_formulas(formulas))
+    truth, found = Naive(formulas), tournament(parsed(formulas))
     for i in range(10):
         for j in range(10):
             assert found.worlds[i, j] == truth.settles(i, j)

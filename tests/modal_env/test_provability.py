@@ -1,6 +1,6 @@
 """The fixed points: against a naive evaluator, against what is known from the literature, and by the laws of GL."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -13,10 +13,9 @@ from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, Fair
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import Plays, play
 from modal_env.logic.tournaments import tournament
+from tests.modal_env.naive import Naive, parsed, random_formulas
 
 HALF = Fraction(1, 2)
-RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]
-ParseFormulas = Callable[[list[tuple[Any, ...]]], list[Agent]]
 
 
 def chain(rank: int, first: str, step: str) -> Agent:
@@ -31,11 +30,9 @@ def chain(rank: int, first: str, step: str) -> Agent:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_pairs_as_the_naive_evaluator(
-    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas, naive: type[Any]
-) -> None:
+def test_random_pairs_as_the_naive_evaluator(seed: int) -> None:
     formulas = random_formulas(seed, 12)
-    agents, expected = parse_formulas(formulas), naive(formulas)
+    agents, expected = parsed(formulas), Naive(formulas)
     for a, b in product(range(12), repeat=2):
         settles = expected.settles(a, b)
         assert settles <= len(expected.boxes(a, b))
@@ -47,11 +44,9 @@ def test_random_pairs_as_the_naive_evaluator(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_against_random_bot_as_by_trying_all_tosses(
-    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
-) -> None:
+def test_against_random_bot_as_by_trying_all_tosses(seed: int) -> None:
     formulas = random_formulas(100 + seed, 30)
-    for formula, agent in zip(formulas, parse_formulas(formulas), strict=True):
+    for formula, agent in zip(formulas, parsed(formulas), strict=True):
         outcome = play(agent, RandomBot, worlds=8)
         tosses = Tosses(formula)
         expected = [tosses.holds(formula, world, {}) for world in range(8)]
@@ -159,10 +154,10 @@ def test_a_chain_of_helpers_takes_as_many_plays_as_it_is_long(rank: int) -> None
 # Laws
 
 
-def test_what_gl_proves_holds_at_every_world(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
+def test_what_gl_proves_holds_at_every_world() -> None:
     """K, transitivity and Löb's axiom, and that <> is ~[]~, with random formulas of the agents in them."""
     laws = ["[](p -> q) -> ([]p -> []q)", "[]p -> [][]p", "[]([]p -> p) -> []p", "<>p <-> ~[]~p"]
-    agents = parse_formulas(random_formulas(200, 8))
+    agents = parsed(random_formulas(200, 8))
     known = {f"H{number}": agent for number, agent in enumerate(agents)}
     for law, a, b in product(laws, agents, agents):
         text = law.replace("p", f"({a.text})").replace("q", f"({b.text})")

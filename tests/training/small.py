@@ -9,11 +9,21 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from training import TrainConfig
+from training.board.algorithm import make_config
+from training.board.runner import BatchedEnvRunner, Play
 
 SMALL = TrainConfig(
     against="prosocial", map_name="clique:3", years=2, games=6, iterations=3, horizon=3, epochs=3, minibatch=64,
     width=4, layers=1, save_every=2, held_out_every=0,
 )  # fmt: skip
+
+
+DEFAULT = TrainConfig()
+
+
+def runner_of(play: Play, config: TrainConfig = DEFAULT) -> BatchedEnvRunner:
+    """A runner in this process."""
+    return BatchedEnvRunner(config=make_config(play, config), worker_index=0)
 
 
 Weights = dict[str, np.ndarray]

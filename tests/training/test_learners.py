@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import training
 from agents.runtime.files import parse_json
-from tests.training.small import logged, same, stop_after, weights_of
+from tests.training.small import logged, runner_of, same, stop_after, weights_of
 from training import TrainConfig, TrainingError
 from training.board import ppo
 from training.board.algorithm import make_config, play_of, spaces_of
@@ -33,8 +33,8 @@ SMALL = TrainConfig(
 SINGLES = ((0,), (1,), (2,))
 
 
-def runner_of(config: TrainConfig) -> BatchedEnvRunner:
-    return BatchedEnvRunner(config=make_config(play_of(config), config), worker_index=0)
+def runner_for(config: TrainConfig) -> BatchedEnvRunner:
+    return runner_of(play_of(config), config)
 
 
 # Configs.
@@ -108,7 +108,7 @@ def test_names_in_profiles_and_mixes() -> None:
 
 
 def test_each_is_paid_by_its_own_reward() -> None:
-    runner = runner_of(replace(SMALL, also=("cooperators=social", "cynics=score"), against=("cooperators", "cynics")))
+    runner = runner_for(replace(SMALL, also=("cooperators=social", "cynics=score"), against=("cooperators", "cynics")))
     episodes, results = runner.sample(), runner.take_results()
     paid: dict[str, list[float]] = {}
     for episode in episodes:
@@ -127,9 +127,9 @@ def test_each_is_paid_by_its_own_reward() -> None:
 
 def test_same_rewards_and_weights_play_the_game_of_self_play() -> None:
     """Of two networks with the same weights nobody can tell which plays."""
-    several = runner_of(replace(SMALL, also="cooperators=own"))
+    several = runner_for(replace(SMALL, also="cooperators=own"))
     several.networks["cooperators"].load_state_dict(several.networks[LEARNER].state_dict())
-    alone = runner_of(replace(SMALL, also=(), against="learner"))
+    alone = runner_for(replace(SMALL, also=(), against="learner"))
     episodes = [runner.sample() for runner in (several, alone)]
     games = [runner.take_results() for runner in (several, alone)]
     assert [game.returns for game in games[0]] == [game.returns for game in games[1]]
@@ -152,7 +152,7 @@ def test_what_is_logged_of_games() -> None:
 
 
 def test_each_network_has_a_batch_of_its_own() -> None:
-    episodes = runner_of(SMALL).sample()
+    episodes = runner_for(SMALL).sample()
     batches = Collate(None, None)(episodes=episodes)
     assert set(batches) == {LEARNER, "cooperators"}
     for module_id, batch in batches.items():
@@ -170,7 +170,7 @@ def test_each_sees_its_own_decisions_as_often() -> None:
     config = replace(SMALL, games=48, against="cooperators", minibatch=16, epochs=2, horizon=10)
     play = play_of(config)
     learner = make_config(play, config).build_learner(spaces=spaces_of(play))
-    episodes = runner_of(config).sample()
+    episodes = runner_for(config).sample()
     rates = {}
     update = learner.update
 

@@ -22,8 +22,8 @@ from agents import ScriptedPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import to_send
+from tests.training.small import runner_of
 from training.board import ppo
-from training.board.algorithm import make_config
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import means_by_kind
@@ -107,10 +107,6 @@ def some_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Policies of these tests by name."""
     make, own = agents.make, {"parrot": Parrot, "secret": Secret}
     monkeypatch.setattr(agents, "make", lambda spec: own[spec]() if spec in own else make(spec))
-
-
-def runner_of(play: Play) -> BatchedEnvRunner:
-    return BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
 
 
 def a_play(lineup: Lineup = EVERYBODY, map_name: str = "clique:3", rules: Rules = RULES, **others: Any) -> Play:

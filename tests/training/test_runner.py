@@ -6,11 +6,10 @@ from ray.rllib.core.columns import Columns
 
 from agents.rl.network import Size
 from agents.specs import ProfileError
-from training.board.algorithm import make_config
-from training.board.config import TrainConfig
+from tests.training import small
 from training.board.opponents import Scripted
 from training.board.rewards import Reward
-from training.board.runner import BatchedEnvRunner, Play
+from training.board.runner import Play
 from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
 from training.errors import TrainingError
@@ -29,7 +28,7 @@ def runner_of(opponents=("learner",), coalitions=SINGLES, reward="own", games=6,
         num_games=games,
         seed=seed,
     )
-    return BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
+    return small.runner_of(play)
 
 
 @pytest.mark.parametrize("variant", ["welfare", "standard"])

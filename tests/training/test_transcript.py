@@ -12,11 +12,11 @@ from agents import DovePolicy, HoldPolicy, PlannerPolicy, PunisherPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
 from agents.rl.token_press import Said
-from training import PopulationConfig, TrainConfig
-from training.board.algorithm import make_config
+from tests.training.small import runner_of
+from training import PopulationConfig
 from training.board.games import TextHistory
 from training.board.imitation import watch
-from training.board.runner import BatchedEnvRunner, Play
+from training.board.runner import Play
 from training.board.seats import Lineup
 from training.population.psro import play_seatings
 from welfare_env import Game, Rules
@@ -164,7 +164,7 @@ def test_each_game_has_the_history_of_its_own(monkeypatch):
     monkeypatch.setattr(PunisherPolicy, "orders", watched)
     lineup = Lineup(((0,),), ("punisher:t=2,remembers=yes",), (1.0,))
     play = Play("clique:3", Rules(press=None, years=3), lineup, Size(8, 1))
-    runner = BatchedEnvRunner(config=make_config(replace(play, num_games=3), TrainConfig()), worker_index=0)
+    runner = runner_of(replace(play, num_games=3))
     for _ in range(2):
         runner.sample()
     assert {number for phase, number in seen if phase == "S1901M"} == {0}
