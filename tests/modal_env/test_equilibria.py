@@ -96,6 +96,7 @@ def test_without_a_cost_all_mixes_of_fair_and_prudent_bots_are_equilibria() -> N
     assert (good.payoffs, good.is_point, good.is_pure) == (((2, 2), (2, 2)), False, False)
     assert (defect.row, defect.column, defect.is_pure) == ((0, 1, 0, 0), (0, 1, 0, 0), True)
     assert defect.component != good.component
+    assert str(defect) == "both DefectBot; paid 1"
 
 
 def test_sets_that_meet_are_one_component() -> None:
