@@ -1,17 +1,17 @@
 """The reference: its pages list the public names, and their examples print what they say."""
 
-import doctest
 import importlib
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.test_pages import python
+
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 FACES = ("welfare_env", "modal_env", "agents", "training", "evaluation")
 SUB_FACES = ("modal_env.best_replies", "agents.lm", "agents.rl", "evaluation.exact")
 PAGES = sorted(path.stem for path in REFERENCE.glob("*.md") if ">>> " in path.read_text())
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.parametrize("face", FACES + SUB_FACES)
@@ -27,11 +27,8 @@ def run(page, tmp_path, monkeypatch, text=None):
     """Runs the examples of a page, in a folder of their own."""
     monkeypatch.chdir(tmp_path)
     code = "\n".join(re.findall(r"```python\n(.*?)```", text or page.read_text(), re.DOTALL))
-    runner = doctest.DocTestRunner(optionflags=FLAGS)
-    runner.run(doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0))
-    result = runner.summarize(verbose=False)
-    assert result.attempted > 0
-    assert result.failed == 0
+    assert ">>> " in code
+    python(code, {})
 
 
 @pytest.mark.slow

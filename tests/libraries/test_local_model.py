@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import llama_cpp
 import pytest
 
 from agents.lm import OpenAIModel
@@ -51,16 +50,6 @@ def test_without_its_grammar_it_writes_none(url) -> None:
         for grammar in ("llama.cpp", None)
     }
     assert {grammar: obeys(text, schema) for grammar, text in told.items()} == {"llama.cpp": True, None: False}
-
-
-def test_the_tokenizer_is_lossless(local, gguf_file) -> None:
-    """llama.cpp and `tokenizers` have the same tokens of it."""
-    learned, _ = local.random_model(seed=1)
-    model = llama_cpp.Llama(str(gguf_file), vocab_only=True, verbose=False)
-    for text in ("Your units: A PAR, F BRE.", '{"orders": {"A PAR": "A PAR - BUR"}}', "Größe\n\té 日本"):
-        assert learned.decode(learned.encode(text).ids) == text
-        assert model.tokenize(text.encode(), add_bos=False) == learned.encode(text).ids
-        assert model.detokenize(learned.encode(text).ids).decode() == text
 
 
 def test_the_same_seed_makes_the_same_file(local, gguf_file, tmp_path) -> None:

@@ -9,8 +9,6 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from training import TrainConfig
-from training.board.algorithm import make_config
-from training.board.runner import BatchedEnvRunner, Play
 
 SMALL = TrainConfig(
     against="prosocial", map_name="clique:3", years=2, games=6, iterations=3, horizon=3, epochs=3, minibatch=64,
@@ -21,8 +19,11 @@ SMALL = TrainConfig(
 DEFAULT = TrainConfig()
 
 
-def runner_of(play: Play, config: TrainConfig = DEFAULT) -> BatchedEnvRunner:
-    """A runner in this process."""
+def runner_of(play: Any, config: TrainConfig = DEFAULT) -> Any:
+    """A runner of a `Play`, in this process."""
+    from training.board.algorithm import make_config
+    from training.board.runner import BatchedEnvRunner
+
     return BatchedEnvRunner(config=make_config(play, config), worker_index=0)
 
 

@@ -5,13 +5,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import ray
+import torch
 
-ray = pytest.importorskip("ray")
-torch = pytest.importorskip("torch")
-
-import training  # noqa: E402
-from benchmarks import training as benchmark  # noqa: E402
-from tests.examples import example  # noqa: E402
+import training
+from benchmarks import training as benchmark
+from tests.examples import example
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,3 @@
-# ruff: noqa: E402  the imports need the extra rl
 """Learning to talk: the runner's message rounds, opponents that hear and speak, and words that are worth something."""
 
 from collections import defaultdict, deque
@@ -8,12 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from welfare_env.engine import layout_of
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("ray")
-
+import torch
 from ray.rllib.core.columns import Columns
 
 import agents
@@ -35,7 +29,7 @@ from training.board.seats import LEARNER, Lineup
 from training.board.tape import Tape
 from training.errors import TrainingError
 from welfare_env import Rules, load_board
-from welfare_env.engine import PHASE, SPRING_MOVES, UNITS, State
+from welfare_env.engine import PHASE, SPRING_MOVES, UNITS, State, layout_of
 from welfare_env.game.press import TOKENS, observe_messages
 
 RULES = Rules(years=1, press="tokens", message_rounds=2)

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("torch")
-
 import training
 from evaluation.exact import exploitability
 from evaluation.measures.symmetric_game import SymmetricGame

@@ -9,24 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ray
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from typer.testing import CliRunner
 
-ray = pytest.importorskip("ray")
-pytest.importorskip("torch")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
-
-import evaluation  # noqa: E402
-import training  # noqa: E402
-from agents.rl import checkpoint  # noqa: E402
-from tests.training.small import logged  # noqa: E402
-from training.board.algorithm import make_config, play_of  # noqa: E402
-from training.board.config import TrainConfig  # noqa: E402
-from training.board.ppo import train  # noqa: E402
-from training.board.seats import LEARNER  # noqa: E402
-from training.cli.commands import app  # noqa: E402
-from welfare_env import Rules  # noqa: E402
+import evaluation
+import training
+from agents.rl import checkpoint
+from tests.training.small import logged
+from training.board.algorithm import make_config, play_of
+from training.board.config import TrainConfig
+from training.board.ppo import train
+from training.board.seats import LEARNER
+from training.cli.commands import app
+from welfare_env import Rules
 
 pytestmark = pytest.mark.slow  # Ray takes its time to start
 
