@@ -1,10 +1,9 @@
-"""Odd specs, programs, replies of language models, and answers of their servers."""
+"""Odd specs of players, and odd answers of the servers of language models."""
 
 import functools
 import importlib
 import json
 import os
-import pickle
 from dataclasses import asdict
 from typing import Any, get_args
 
@@ -12,7 +11,6 @@ import httpx2
 from hypothesis import strategies as st
 
 import agents
-import modal_env
 from agents.lm import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
 from agents.lm.models.prices import Price
@@ -21,8 +19,6 @@ from agents.lm.models.secrets import checked_url, checked_variable, hide_secrets
 from agents.specs import AGENTS, named_files
 from agents.specs import read as read_spec
 from agents.specs.options import LM_OPTIONS
-from modal_env import LIBRARY, POST
-from modal_env.errors import FormulaError, GameError, ModalError
 from tests.fuzz.hunting import changed, encoded, hunt, mangled, nested, odd, words
 from welfare_env.errors import (
     UnknownAgentError,
@@ -69,57 +65,6 @@ def test_writing_specs(spec: Any) -> None:
 def test_making_players(spec: Any) -> None:
     assert isinstance(agents.make(spec), agents.Policy)
     assert all(path.is_file() for path in named_files(spec))
-
-
-# Programs
-
-FORMULAS = [agent.text for agent in LIBRARY.values()] + [agent.unicode for agent in LIBRARY.values()]
-FORMULAS += ["⌜□(Them(Me)=C ∧ ¬◇Me(Them)=D)⌝", "[3]b & <2>~a || false", "box X(me)", r"[]X(FB) /\ <>X(DB) \/ T"]
-SIGNS = ["[]", "<>", "□", "[2]", "[99999]", "X", "Them", "me", "X(me)", "X(FB)", "a", "T", "⊥", "~", "!", "&", "∨",
-         "->", "<->", "⌜", "⌝", "=C"]  # fmt: skip
-DEEP = [
-    nested(a, b, "X(me)") for a, b in [("[]", ""), ("(", ")"), ("~", ""), ("[](", ")"), ("⌜", "⌝"), ("(true & ", ")")]
-]
-HELPERS = {"H": "[]X(me)", "h2": "~[]X(H)"}
-
-
-@hunt(mangled(st.sampled_from(FORMULAS)) | words(SIGNS, 30) | st.one_of(DEEP), FormulaError, GameError, slow=5)
-def test_formulas(text: str) -> None:
-    """What is read can be written, read again, pickled and played."""
-    agent = modal_env.parse(text, helpers=HELPERS)
-    if len(agent.text) < 5000:
-        assert modal_env.parse(agent.text, helpers=HELPERS) == agent
-    assert pickle.loads(pickle.dumps(agent)) == agent  # noqa: S301
-    assert hash(agent) == hash(agent.renamed("Other"))
-    modal_env.play(agent, POST[2])
-    modal_env.play(agent, agent)
-
-
-@functools.cache
-def contest(actions: str) -> Any:
-    return modal_env.make(actions=actions, epsilon=0.1, rounds=3, budget=None if actions == "library" else 60)
-
-
-PLAYS = st.sampled_from(["library", "formula", "tokens"]).flatmap(
-    lambda mode: st.tuples(
-        st.just(mode),
-        st.lists((mangled(st.sampled_from(FORMULAS)) if mode == "formula" else st.integers(-1, 17)) | odd, max_size=12),
-    )
-)
-
-
-@hunt(PLAYS, slow=5)
-def test_contests(given: Any) -> None:
-    env = contest(given[0])
-    env.reset(seed=0)
-    for action in given[1]:
-        before = env.agent_selection, env.unwrapped.contest.history, list(env.unwrapped.contest.turns)
-        try:
-            env.step(action)
-        except ModalError:
-            assert before == (env.agent_selection, env.unwrapped.contest.history, list(env.unwrapped.contest.turns))
-        env.last()
-    env.render()
 
 
 # Servers
