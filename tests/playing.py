@@ -5,6 +5,7 @@ from typing import Any
 
 import agents
 from agents import Policy
+from welfare_env import Game, Rules
 
 
 def play(env: Any, policies: Mapping[str, Policy], seed: int = 0) -> Any:
@@ -34,3 +35,11 @@ def seated(spec: str, power: str = "FRANCE", seed: int = 0) -> Any:
     policy: Any = agents.make(spec)
     policy.reset(power, seed)
     return policy
+
+
+def orders_at(
+    spec: str, power: str = "FRANCE", seed: int = 0, rules: Rules | None = None, **position: Any
+) -> list[str]:
+    """What a policy orders at a position (`Game.from_position`) without messages, sorted."""
+    game = Game.from_position(**{"centers": {}, **position}, rules=rules or Rules(press=None))
+    return sorted(seated(spec, power, seed).orders(game.view(power)))

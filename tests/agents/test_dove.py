@@ -3,18 +3,9 @@
 import numpy as np
 import pytest
 
-import agents
 import evaluation
 import welfare_env
-from tests.playing import seated
-
-
-def at(phase, units, centers, power="FRANCE", **rules):
-    game = welfare_env.Game.from_position(
-        phase, units=units, centers=centers, rules=welfare_env.Rules(**{"press": None, **rules})
-    )
-    policy = seated("dove", power)
-    return set(policy.act(None, {"view": game.view(power)}))
+from tests.playing import orders_at, seated
 
 
 def all_but(*centers):
@@ -47,46 +38,43 @@ def test_leaves_foreign_centers_and_units_alone(seat):
             assert not order.endswith(" B")
 
 
-def test_leaves_a_center_to_the_nearer_unit():
-    """All centers but Spain have owners; Italy's army is next to it."""
-    units = {"FRANCE": ["A PAR"], "ITALY": ["A GAS"]}
-    centers = {"FRANCE": ["PAR"], "ITALY": ["ROM"], "GERMANY": all_but("PAR", "ROM", "SPA")}
-    assert at("S1902M", units, centers) == {"A PAR H"}
-    assert at("S1902M", units, centers, power="ITALY") == {"A GAS - SPA"}
+PIEDMONT, BURGUNDY = {"FRANCE": ["A PIE"]}, {"FRANCE": ["A BUR"]}
+BY_ITALY = {"FRANCE": ["A PAR"], "ITALY": ["A GAS"]}
+ONLY_SPAIN = {"FRANCE": ["PAR"], "ITALY": ["ROM"], "GERMANY": all_but("PAR", "ROM", "SPA")}
+OWN_MARSEILLES = {"FRANCE": ["PAR", "MAR"], "GERMANY": all_but("PAR", "MAR", "SPA")}
+AND_BREST = {"FRANCE": ["PAR", "MAR"], "GERMANY": all_but("PAR", "MAR", "BRE", "SPA")}
+LAST = {"units": {"FRANCE": ["A PAR", "A BUR"]}, "centers": {"FRANCE": ["PAR", "MAR"]}}
 
 
-def test_goes_around_foreign_centers():
-    """Spain is open; from Piedmont it is two steps through Marseilles, and shut off if Marseilles is Germany's."""
-    units = {"FRANCE": ["A PIE"]}
-    assert at("S1902M", units, {"FRANCE": ["PAR", "MAR"], "GERMANY": all_but("PAR", "MAR", "SPA")}) == {"A PIE - MAR"}
-    assert at("S1902M", units, {"FRANCE": ["PAR"], "GERMANY": all_but("PAR", "SPA")}) == {"A PIE H"}
-
-
-def test_goes_around_units():
-    """Spain and Brest are open; the army in Gascony is bound for Brest, and Burgundy goes to Spain by Marseilles."""
-    centers = {"FRANCE": ["PAR", "MAR"], "GERMANY": all_but("PAR", "MAR", "BRE", "SPA")}
-    assert at("S1902M", {"FRANCE": ["A BUR"]}, centers) == {"A BUR - GAS"}
-    assert at("S1902M", {"FRANCE": ["A BUR"], "GERMANY": ["A GAS"]}, centers) == {"A BUR - MAR"}
+@pytest.mark.parametrize(
+    ("power", "units", "centers", "order"),
+    [
+        # All centers but Spain have owners, and Italy's army is nearer.
+        ("FRANCE", BY_ITALY, ONLY_SPAIN, "A PAR H"),
+        ("ITALY", BY_ITALY, ONLY_SPAIN, "A GAS - SPA"),
+        # From Piedmont it is two steps to Spain through Marseilles, and shut off if Marseilles is Germany's.
+        ("FRANCE", PIEDMONT, OWN_MARSEILLES, "A PIE - MAR"),
+        ("FRANCE", PIEDMONT, {"FRANCE": ["PAR"], "GERMANY": all_but("PAR", "SPA")}, "A PIE H"),
+        # Spain and Brest are open: an army in Gascony is bound for Brest, and Burgundy's goes around it.
+        ("FRANCE", BURGUNDY, AND_BREST, "A BUR - GAS"),
+        ("FRANCE", BURGUNDY | {"GERMANY": ["A GAS"]}, AND_BREST, "A BUR - MAR"),
+    ],
+)
+def test_goes_to_open_centers_around_foreign_ones_and_units(power, units, centers, order):
+    assert orders_at("dove", power, phase="S1902M", units=units, centers=centers) == [order]
 
 
 def test_disbands_all_in_the_last_winter():
-    units, centers = {"FRANCE": ["A PAR", "A BUR"]}, {"FRANCE": ["PAR", "MAR"]}
-    assert at("W1910A", units, centers) == {"A PAR D", "A BUR D"}
-    assert at("W1910A", units, centers, variant="standard") == set()
+    assert orders_at("dove", phase="W1910A", **LAST) == ["A BUR D", "A PAR D"]
+    assert orders_at("dove", phase="W1910A", rules=welfare_env.Rules("standard", press=None), **LAST) == []
 
 
 def test_units_with_somewhere_to_go_stay_longest():
     """All centers but Spain have owners; it falls to the army in Gascony."""
-    game = welfare_env.Game.from_position(
-        "W1902A",
-        units={"FRANCE": ["A GAS", "A PIC"]},
-        centers={"FRANCE": ["MAR", "PAR"], "GERMANY": all_but("MAR", "PAR", "SPA")},
-    )
-    policy, seen = agents.make("dove"), set()
-    for seed in range(40):
-        policy.reset(agent="FRANCE", seed=seed)
-        seen.add(tuple(policy.orders(game.view("FRANCE"))))
-    assert seen == {(), ("A PIC D",), ("A PIC D", "A GAS D")}
+    units = {"FRANCE": ["A GAS", "A PIC"]}
+    centers = {"FRANCE": ["MAR", "PAR"], "GERMANY": all_but("MAR", "PAR", "SPA")}
+    seen = {tuple(orders_at("dove", seed=seed, phase="W1902A", units=units, centers=centers)) for seed in range(40)}
+    assert seen == {(), ("A PIC D",), ("A GAS D", "A PIC D")}
 
 
 def test_tells_its_plans_and_answers_once_a_phase():
@@ -137,15 +125,10 @@ RULES = welfare_env.Rules(press=None, years=5)
 FRANCE = ["BRE", "MAR", "PAR", "POR", "SPA"]
 
 
-def orders(power="FRANCE", rules=RULES, **position):
-    policy = seated("tit-for-tat", power)
-    return policy.orders(welfare_env.Game.from_position(rules=rules, **position).view(power))
-
-
 def winter(phase, french, neighbors, rules=RULES, centers=FRANCE):
     """What France orders in a Winter in which it has some units and its neighbors have others."""
     owned = {"FRANCE": centers, "GERMANY": ["BER", "KIE", "MUN", "HOL"], "TURKEY": ["ANK", "CON", "SMY", "BUL"]}
-    return orders(phase=phase, units={"FRANCE": french, **neighbors}, centers=owned, rules=rules)
+    return orders_at("tit-for-tat", rules=rules, phase=phase, units={"FRANCE": french, **neighbors}, centers=owned)
 
 
 def test_with_itself_it_shares_all_there_is_and_nobody_is_armed():
@@ -153,52 +136,44 @@ def test_with_itself_it_shares_all_there_is_and_nobody_is_armed():
     assert result.root_nash_welfare.value == pytest.approx(4.843, abs=1e-3)
 
 
-@pytest.mark.parametrize("phase", ["W1901A", "W1905A"])
-def test_it_begins_disarmed_and_ends_disarmed_whatever_others_do(phase):
-    german = {"GERMANY": ["A BER", "A KIE", "A MUN"]}
-    assert sorted(winter(phase, ["A PAR", "F POR"], german)) == ["A PAR D", "F POR D"]
+TWO = {"GERMANY": ["A RUH", "A MUN"]}
+STANDARD = welfare_env.Rules("standard", press=None, years=5)
 
 
 @pytest.mark.parametrize(
-    ("french", "german", "wanted"),
+    ("phase", "french", "others", "more", "wanted"),
     [
-        ([], [], []),
-        ([], ["A RUH", "A MUN"], ["A BRE B", "A MAR B"]),
-        (["A PAR"], ["A RUH"], []),
-        (["A BUR", "A PAR"], ["A RUH"], ["A PAR D"]),
+        # It begins and ends disarmed, whatever others do.
+        ("W1901A", ["A PAR", "F POR"], {"GERMANY": ["A BER", "A KIE", "A MUN"]}, {}, ["A PAR D", "F POR D"]),
+        ("W1905A", ["A PAR", "F POR"], {"GERMANY": ["A BER", "A KIE", "A MUN"]}, {}, ["A PAR D", "F POR D"]),
+        # It keeps as many units as its strongest neighbor.
+        ("W1903A", [], {}, {}, []),
+        ("W1903A", [], TWO, {}, ["A BRE B", "A MAR B"]),
+        ("W1903A", ["A PAR"], {"GERMANY": ["A RUH"]}, {}, []),
+        ("W1903A", ["A BUR", "A PAR"], {"GERMANY": ["A RUH"]}, {}, ["A PAR D"]),
+        # Powers that are far away are none.
+        ("W1903A", [], {"TURKEY": ["A CON", "F ANK", "A SMY"]}, {}, []),
+        ("W1903A", [], {"TURKEY": ["F WES", "F ANK", "A SMY"]}, {}, ["A BRE B", "A MAR B", "A PAR B"]),
+        # Its centers bound its arms.
+        ("W1903A", [], TWO, {"centers": ["PAR"]}, ["A PAR B"]),
+        ("W1903A", ["A BUR", "A PAR"], TWO, {"centers": ["PAR"]}, ["A PAR D"]),
+        ("W1903A", ["A BUR", "A PAR"], {}, {"rules": STANDARD}, []),
     ],
 )
-def test_it_keeps_as_many_units_as_its_strongest_neighbor(french, german, wanted):
-    assert winter("W1903A", french, {"GERMANY": german}) == wanted
-
-
-def test_powers_that_are_far_away_are_no_neighbors():
-    assert winter("W1903A", [], {"TURKEY": ["A CON", "F ANK", "A SMY"]}) == []
-    assert winter("W1903A", [], {"TURKEY": ["F WES", "F ANK", "A SMY"]}) == ["A BRE B", "A MAR B", "A PAR B"]
-
-
-def test_its_centers_bound_its_arms():
-    assert winter("W1903A", [], {"GERMANY": ["A RUH", "A MUN"]}, centers=["PAR"]) == ["A PAR B"]
-    assert winter("W1903A", ["A BUR", "A PAR"], {"GERMANY": ["A RUH", "A MUN"]}, centers=["PAR"]) == ["A PAR D"]
-    standard = welfare_env.Rules("standard", press=None, years=5)
-    assert winter("W1903A", ["A BUR", "A PAR"], {}, rules=standard) == []
+def test_how_many_units_it_keeps(phase, french, others, more, wanted):
+    assert winter(phase, french, others, **more) == wanted
 
 
 def test_it_takes_back_what_it_lost_and_nothing_else():
     """Marseilles is its own by the fair partition; Munich and Holland are not, though free to enter."""
-    found = orders(
-        phase="S1903M",
-        units={"FRANCE": ["A BUR", "A GAS", "A BEL", "A PIC"], "GERMANY": ["A MAR"]},
-        centers={"FRANCE": ["PAR", "BRE", "SPA"], "GERMANY": ["MUN", "MAR", "HOL"]},
-    )
-    assert sorted(found) == ["A BEL - BUR", "A BUR - MAR", "A GAS S A BUR - MAR", "A PIC S A BEL - BUR"]
+    units = {"FRANCE": ["A BUR", "A GAS", "A BEL", "A PIC"], "GERMANY": ["A MAR"]}
+    owned = {"FRANCE": ["PAR", "BRE", "SPA"], "GERMANY": ["MUN", "MAR", "HOL"]}
+    found = orders_at("tit-for-tat", rules=RULES, phase="S1903M", units=units, centers=owned)
+    assert found == ["A BEL - BUR", "A BUR - MAR", "A GAS S A BUR - MAR", "A PIC S A BEL - BUR"]
 
 
 def test_it_stays_where_it_has_taken_a_center_back():
     """Which is its own again in Fall; the other unit goes for the next one."""
-    found = orders(
-        phase="F1903M",
-        units={"FRANCE": ["A MAR", "A GAS"]},
-        centers={"FRANCE": ["PAR", "BRE"], "GERMANY": ["MUN", "MAR", "SPA"]},
-    )
-    assert sorted(found) == ["A GAS - SPA", "A MAR H"]
+    owned = {"FRANCE": ["PAR", "BRE"], "GERMANY": ["MUN", "MAR", "SPA"]}
+    found = orders_at("tit-for-tat", rules=RULES, phase="F1903M", units={"FRANCE": ["A MAR", "A GAS"]}, centers=owned)
+    assert found == ["A GAS - SPA", "A MAR H"]

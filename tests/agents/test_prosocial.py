@@ -8,15 +8,10 @@ from scipy import optimize
 
 import welfare_env
 from agents.scripted.center_partition import PartitionError, partition
-from tests.playing import seated
+from tests.playing import orders_at
 
 MAPS = ["standard", "ancmed", "clique:3"]
 BEST = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
-
-
-def orders_at(power="FRANCE", **position):
-    policy = seated("prosocial", power)
-    return set(policy.orders(welfare_env.Game.from_position(**position).view(power)))
 
 
 def final_counts(board):
@@ -134,31 +129,30 @@ def test_self_play_follows_the_plan(map_name, seat):
         assert not any(record.results.values())
 
 
-def test_goes_on_when_it_can_still_arrive():
-    """A MAR was held up on its way to SPA, F BRE on its way to POR: the fleet is too late."""
-    position = {"units": {"FRANCE": ["A MAR", "F BRE"]}, "centers": {"FRANCE": ["MAR", "BRE", "PAR"]}}
-    assert orders_at(phase="F1901M", **position) == {"A MAR - SPA", "F BRE H"}
-    assert orders_at(phase="S1901M", **position) == {"A MAR - SPA", "F BRE - MAO"}
+HELD_UP = {"units": {"FRANCE": ["A MAR", "F BRE"]}, "centers": {"FRANCE": ["MAR", "BRE", "PAR"]}}
+FAR = {"units": {"FRANCE": ["A MUN", "F ENG"]}, "centers": {"FRANCE": ["MAR", "BRE", "PAR"]}}
+SHUT = {
+    "units": {"FRANCE": ["A MAR", "F BRE"], "ITALY": ["F MAO"]},
+    "centers": {"FRANCE": ["MAR", "BRE", "PAR"], "ITALY": ["SPA"]},
+}
+RETREAT = {"units": {"ITALY": ["A BUR"]}, "centers": {"FRANCE": ["MAR"], "GERMANY": ["MUN"]}}
 
 
-def test_enters_nothing_that_is_anothers():
-    centers = {"FRANCE": ["MAR", "BRE", "PAR"]}
-    units = {"FRANCE": ["A MAR", "F BRE"], "ITALY": ["F MAO"]}
-    assert orders_at(phase="S1901M", units=units, centers=centers | {"ITALY": ["SPA"]}) == {"A MAR H", "F BRE H"}
-
-
-def test_from_any_position_it_disarms_in_the_first_winter():
-    position = {"units": {"FRANCE": ["A MUN", "F ENG"]}, "centers": {"FRANCE": ["MAR", "BRE", "PAR"]}}
-    assert orders_at(phase="F1905M", **position) == {"A MUN H", "F ENG H"}
-    assert orders_at(phase="W1905A", **position) == {"A MUN D", "F ENG D"}
-
-
-def test_standard_variant_disbands_only_what_it_must():
-    position = {"units": {"FRANCE": ["A MUN", "F ENG"]}, "rules": welfare_env.Rules(variant="standard")}
-    assert orders_at(phase="W1905A", centers={"FRANCE": ["MAR"]}, **position) == {"A MUN D"}
-
-
-@pytest.mark.parametrize(("places", "order"), [(["MUN", "RUH"], "A BUR R RUH"), (["MUN"], "A BUR D")])
-def test_retreats_into_no_foreign_center(places, order):
-    position = {"units": {"ITALY": ["A BUR"]}, "dislodged": {"FRANCE": {"A BUR": places}}}
-    assert orders_at(phase="S1902R", centers={"FRANCE": ["MAR"], "GERMANY": ["MUN"]}, **position) == {order}
+@pytest.mark.parametrize(
+    ("phase", "position", "orders"),
+    [
+        # A MAR was held up on its way to SPA, F BRE on its way to POR: the fleet is too late in Fall.
+        ("F1901M", HELD_UP, ["A MAR - SPA", "F BRE H"]),
+        ("S1901M", HELD_UP, ["A MAR - SPA", "F BRE - MAO"]),
+        ("S1901M", SHUT, ["A MAR H", "F BRE H"]),  # it enters nothing that is another's
+        # From any position it disarms in the first Winter; in the standard variant it disbands what it must.
+        ("F1905M", FAR, ["A MUN H", "F ENG H"]),
+        ("W1905A", FAR, ["A MUN D", "F ENG D"]),
+        ("W1905A", FAR | {"centers": {"FRANCE": ["MAR"]}, "rules": welfare_env.Rules("standard")}, ["A MUN D"]),
+        # It retreats into no foreign center.
+        ("S1902R", RETREAT | {"dislodged": {"FRANCE": {"A BUR": ["MUN", "RUH"]}}}, ["A BUR R RUH"]),
+        ("S1902R", RETREAT | {"dislodged": {"FRANCE": {"A BUR": ["MUN"]}}}, ["A BUR D"]),
+    ],
+)
+def test_what_it_orders(phase, position, orders):
+    assert orders_at("prosocial", phase=phase, **position) == orders
