@@ -45,47 +45,53 @@ def test_orders_are_typed_changed_and_refused_with_a_reason():
     assert "one unit fewer, +1 a year" in seen
 
 
-def test_winter_says_what_may_be_built():
-    units = {"FRANCE": ["A PAR"]}
-    game = Game.from_position("W1901A", units, {"FRANCE": ["PAR", "MAR", "BRE"]})
-    orders, seen = typed(game.view("FRANCE"), "A MAR B", "A BRE B", "A PAR D", "done")
-    assert orders == ["A MAR B", "A BRE B"]
-    assert "You may build 2, and must disband 0" in seen
-    assert "both builds and disbands" in seen
-
-
-def winter(units=("A PAR",), centers=("PAR", "BRE", "MAR")):
+def winter(units=("A PAR",), centers=("PAR", "BRE", "MAR"), **rules):
     """The view of a power that may give points in Winter."""
     held, owned = {"FRANCE": units, "ENGLAND": ["F LON"]}, {"FRANCE": centers, "ENGLAND": ["LON"]}
-    rules, points = Rules(transfers=True, years=5), {"FRANCE": 5, "ENGLAND": 3}
-    return Game.from_position("W1901A", held, owned, welfare=points, rules=rules).view("FRANCE")
+    options, points = Rules(**{"transfers": True, "years": 5} | rules), {"FRANCE": 5, "ENGLAND": 3}
+    return Game.from_position("W1901A", held, owned, welfare=points, rules=options).view("FRANCE")
 
 
-def test_gifts_are_added_up_and_taken_back_one_by_one():
-    orders, seen = typed(winter(), "GIVE ENGLAND", "give england", "GIVE GERMANY", "A BRE B", "done")
-    assert orders == ["GIVE ENGLAND", "GIVE ENGLAND", "GIVE GERMANY", "A BRE B"]
-    assert "write it twice for two" in seen
-    assert typed(winter(), "GIVE ENGLAND", "GIVE ENGLAND", "undo", "done")[0] == ["GIVE ENGLAND"]
+LETTERS = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
 
 
-def test_who_can_only_give_is_asked():
-    view = winter(units=[], centers=[])
-    assert not view.legal_orders
-    assert typed(view, "GIVE ENGLAND", "done")[0] == ["GIVE ENGLAND"]
-
-
-def test_a_new_order_for_a_build_site_replaces_the_old_one():
-    orders, _ = typed(winter(), "A BRE B", "A MAR B", "F BRE B", "done")
-    assert orders == ["A MAR B", "F BRE B"]
-
-
-def test_undo_takes_back_the_last_line():
-    orders, seen = typed(winter(), "undo", "A BRE B", "A MAR B", "undo", "show", "done")
-    assert orders == ["A BRE B"]
-    assert "nothing yet" in seen
-    assert "taken back: A MAR B" in seen
-    view = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
-    assert typed(view, "all: peace", "italy: x", "italy: y", "undo", "done")[0] == [("GLOBAL", "peace")]
+@pytest.mark.parametrize(
+    ("view", "lines", "given", "told"),
+    [
+        (
+            winter(transfers=False),
+            ["A MAR B", "A BRE B", "A PAR D"],
+            ["A MAR B", "A BRE B"],
+            ["You may build 2, and must disband 0", "both builds and disbands"],
+        ),
+        (
+            winter(),
+            ["GIVE ENGLAND", "give england", "GIVE GERMANY", "A BRE B"],
+            ["GIVE ENGLAND", "GIVE ENGLAND", "GIVE GERMANY", "A BRE B"],
+            ["write it twice for two"],
+        ),
+        (winter(), ["GIVE ENGLAND", "GIVE ENGLAND", "undo"], ["GIVE ENGLAND"], []),
+        (winter(units=[], centers=[]), ["GIVE ENGLAND"], ["GIVE ENGLAND"], []),  # nothing else to order
+        (winter(), ["A BRE B", "A MAR B", "F BRE B"], ["A MAR B", "F BRE B"], []),  # for the same place
+        (
+            winter(),
+            ["undo", "A BRE B", "A MAR B", "undo", "show"],
+            ["A BRE B"],
+            ["nothing yet", "taken back: A MAR B"],
+        ),
+        (LETTERS, ["all: peace", "italy: x", "italy: y", "undo"], [("GLOBAL", "peace")], []),
+        (
+            LETTERS,
+            ["england: hello", "all: peace", "mars: x", "germany: no", "undo"],
+            [("ENGLAND", "hello"), ("GLOBAL", "peace")],
+            ["cannot write to 'MARS'"],
+        ),
+    ],
+)
+def test_lines_are_added_up_replaced_and_taken_back(view, lines, given, told):
+    found, seen = typed(view, *lines, "done")
+    assert found == given
+    assert all(words in seen for words in told)
 
 
 def test_the_result_of_a_fleet_on_a_coast_is_shown():
@@ -94,13 +100,6 @@ def test_the_result_of_a_fleet_on_a_coast_is_shown():
     game.submit("FRANCE", ["F SPA/SC - WES"])
     game.advance()
     assert "F SPA/SC - WES (bounce)" in typed(game.view("FRANCE"), "done")[1]
-
-
-def test_messages_are_written_by_recipient():
-    view = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
-    messages, seen = typed(view, "england: hello", "all: peace", "mars: x", "germany: no", "undo", "done")
-    assert messages == [("ENGLAND", "hello"), ("GLOBAL", "peace")]
-    assert "cannot write to 'MARS'" in seen
 
 
 def test_what_others_write_does_not_touch_the_terminal():

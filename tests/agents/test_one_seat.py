@@ -304,17 +304,6 @@ def test_an_unreadable_reply_leaves_the_orders_of_the_round_before() -> None:
     assert "A PAR - BUR" not in (game.record()["phases"][0]["orders"]["FRANCE"] or [])
 
 
-def test_games_of_the_baseline_are_kept_for_the_last_seeds_only(monkeypatch) -> None:
-    monkeypatch.setattr("agents.seat_game.MOST_KEPT", 2)
-    game = agents.SeatGame(reward="gain", **SMALL)
-    first = [turn.reward for turn in played(game, stub, 0)]
-    for seed in (1, 2, 2):
-        game.reset(seed)
-    assert list(game._kept) == [1, 2]
-    assert [turn.reward for turn in played(game, stub, 0)] == first
-    assert list(game._kept) == [2, 0]
-
-
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [

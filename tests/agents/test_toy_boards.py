@@ -154,14 +154,7 @@ class TestPunisher:
             seen.append(policy._accused)
         assert seen == ["PLAYERA", "PLAYERA"]
 
-    @pytest.mark.parametrize(
-        "spec",
-        [
-            "punisher",
-            "punisher:t=0",
-            "punisher:t=1,deviator=PLAYERA,remembers=yes",
-        ],
-    )
+    @pytest.mark.parametrize("spec", ["punisher", "punisher:t=0", "punisher:t=1,deviator=PLAYERA,remembers=yes"])
     def test_wrong_options(self, spec):
         with pytest.raises(welfare_env.UnknownAgentError):
             agents.make(spec)

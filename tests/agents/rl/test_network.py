@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import welfare_env
-from agents.rl.inputs import InputEncoder, Inputs
+from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork, ByPowerNetwork, Size, row_statistics
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import WINTER, State, layout_of
@@ -47,23 +47,13 @@ def test_judging_an_answer_gives_the_probability_it_was_drawn_with(map_name, ste
 
 
 def test_a_decision_does_not_depend_on_the_others_in_its_batch():
-    board, _, inputs = batch()
+    board, reader, inputs = batch()
     net, chances = network(board), np.random.default_rng(0).random(len(inputs.provinces))
     together, logps, values = net.answer(inputs, chances)
+    packed = reader.pack(inputs.states[inputs.position_of], inputs.powers)
     for number in range(0, len(inputs), 7):
         rows = slice(inputs.first_rows[number], inputs.first_rows[number + 1])
-        first, last = inputs.starts[rows.start], inputs.starts[rows.stop]
-        alone = Inputs(
-            inputs.reader,
-            inputs.states[inputs.position_of[number]][None],
-            np.zeros(1, np.int64),
-            inputs.powers[number : number + 1],
-            np.array([0, rows.stop - rows.start]),
-            inputs.starts[rows.start : rows.stop + 1] - first,
-            inputs.orders[first:last],
-            inputs.provinces[rows],
-        )
-        answers, logp, value = net.answer(alone, chances[rows])
+        answers, logp, value = net.answer(reader.read(packed[number : number + 1]), chances[rows])
         assert np.array_equal(answers, together[rows])
         assert np.allclose(logp, logps[rows], atol=1e-4)
         assert np.allclose(value, values[number], atol=1e-5)
