@@ -10,7 +10,7 @@ import welfare_env
 from agents.scripted.center_partition import PartitionError, partition
 from tests.playing import orders_at
 
-MAPS = ["standard", "ancmed", "clique:3"]
+MAPS = ["standard", pytest.param("ancmed", marks=pytest.mark.slow), "clique:3"]
 BEST = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
 
 

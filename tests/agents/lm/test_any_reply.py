@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modal_env
@@ -87,6 +87,7 @@ def said(text: str) -> list[Any]:
 # What stands behind a thought.
 
 
+@settings(max_examples=60)
 @given(BEHIND, THOUGHTS, THOUGHTS)
 def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(
     behind: tuple[str, str], first: str, second: str
@@ -97,6 +98,7 @@ def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(
     assert parse(text, OPENING) == WHOLE
 
 
+@settings(max_examples=30)
 @given(thought=THOUGHTS)
 def test_thoughts_within_an_object_are_taken_out(thought: str) -> None:
     spoken = f"<think>{thought}</think>"
@@ -108,6 +110,7 @@ def test_thoughts_within_an_object_are_taken_out(thought: str) -> None:
     assert (parse(between, OPENING).orders, parse(between, OPENING).messages) == (WHOLE.orders, WHOLE.messages)
 
 
+@settings(max_examples=30)
 @given(thought=THOUGHTS)
 def test_a_text_in_which_a_thought_has_no_end_is_lost_and_counted(thought: str) -> None:
     reply = {"orders": [f"A PAR H<think>{thought}", "A MAR H"], "messages": {"GERMANY": f"I will not<think>{thought}"}}
@@ -136,13 +139,14 @@ def test_nothing_is_sent_of_a_thought_wherever_it_is_cut_off() -> None:
     sent = {
         text: reply
         for opening, closing in PAIRS.values()
-        for whole in [f"{opening}Let me see. {DRAFT}\nNo. {DRAFT} {closing}No JSON."]
+        for whole in [f"{opening}Let me see. {DRAFT} {closing}No JSON."]
         for text in (whole[:end] for end in range(len(opening), len(whole) + 1))
         if (reply := said(text))
     }
     assert sent == {}
 
 
+@settings(max_examples=30)
 @given(st.sampled_from(TAGS), THOUGHTS)
 def test_a_reply_before_a_thought_is_a_draft_if_the_thought_has_no_end(name: str, thought: str) -> None:
     opening, closing = PAIRS[name]
@@ -157,6 +161,7 @@ def test_a_mark_that_ends_a_thought_may_be_cut_off(end: str) -> None:
         assert said(GOOD + other) == said(GOOD)
 
 
+@settings(max_examples=30)
 @given(thought=THOUGHTS)
 def test_a_thought_without_marks_that_ran_into_the_limit_is_not_sent(thought: str) -> None:
     for text in (thought, f"{thought}{DRAFT}", f"{DRAFT}{thought}"):

@@ -229,9 +229,10 @@ def key(models: Any) -> str:
 @pytest.mark.parametrize(("kind", "simultaneous"), [(Mine, True), (Plain, False)])
 def test_a_game(kind: type[Mine], simultaneous: bool) -> None:
     model = kind()
-    result = evaluation.self_play("lm:mine", games=1, rules=RULES, simultaneous=simultaneous, models={"mine": model})
-    assert result.usage.calls == model.asked > 14
-    (entry,) = result.records[0]["welfare_env"]["language_models"]["FRANCE"]
+    rules = {"rules": RULES, "map_name": "clique:3", "simultaneous": simultaneous}
+    result = evaluation.self_play("lm:mine", games=1, models={"mine": model}, **rules)
+    assert result.usage.calls == model.asked > 6
+    (entry,) = result.records[0]["welfare_env"]["language_models"]["PLAYERA"]
     assert entry["model"] == "mine-1"
     assert entry["output_tokens"] > 0
 

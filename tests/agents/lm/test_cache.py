@@ -356,7 +356,7 @@ def test_a_killed_game_takes_the_same_course(instant: int, tmp_path: Path) -> No
 
 
 def run(*options: str) -> tuple[int, str]:
-    common = ["self-play", "--years", "1", "--message-rounds", "1", "--games", "1"]
+    common = ["self-play", "--years", "1", "--message-rounds", "1", "--games", "1", "--map", "clique:3"]
     outcome = CliRunner().invoke(app, [*common, *options])
     return outcome.exit_code, outcome.output
 
@@ -368,7 +368,7 @@ def test_a_game_that_lacks_a_reply_for_now_stops_says_where_and_resumes_there(
     monkeypatch.chdir(tmp_path)
     with FailingServer() as server:
         spec = f"lm:openai/any,base_url={server.url}/v1,retries=0"
-        server.faults.extend(["ok"] * 20 + ["503"] * 400)
+        server.faults.extend(["ok"] * 4 + ["503"] * 400)
         code, said = run(spec, *simultaneous)
         assert code == 2
         assert "stopped in" in said
@@ -376,7 +376,7 @@ def test_a_game_that_lacks_a_reply_for_now_stops_says_where_and_resumes_there(
         with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
             assert store.count() == 0
         server.faults.clear()
-        assert server.stats["answered"] == 20
+        assert server.stats["answered"] == 4
         assert run(spec, *simultaneous)[0] == 0
         assert server.stats["twice"] == 0
 

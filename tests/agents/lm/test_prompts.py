@@ -130,7 +130,7 @@ def test_golden_prompt(name: str, request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="module")
 def dove_game() -> dict[str, list[tuple[View, Prompt]]]:
     """power -> the prompts of a game of doves, who keep units for many years: one in each message round, or retreat."""
-    env = welfare_env.make()
+    env = welfare_env.make(years=6)
     env.reset(seed=1)
     policies = {agent: agents.make("dove:share=0.1") for agent in env.possible_agents}
     for agent, policy in policies.items():
@@ -164,7 +164,7 @@ def test_most_of_a_prompt_is_a_prefix_of_the_one_before(dove_game: dict[str, lis
             shared = sum(map(len, same[:kept])) + sum(len(block.text) for block in after.system)
             found.append((view.phase == later.phase, shared, len(after.text)))
     within = [(shared, length) for is_same, shared, length in found if is_same]
-    assert len(found) > 600
+    assert len(found) > 300
     assert sum(shared for _, shared, _ in found) >= 0.83 * sum(length for _, _, length in found)
     assert sum(shared for shared, _ in within) >= 0.93 * sum(length for _, length in within)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
@@ -92,6 +92,7 @@ def told(game: Game) -> list[tuple[Any, ...]]:
 
 
 class TestHearing:
+    @settings(max_examples=30)
     @given(words=st.lists(st.integers(0, WORDS - 1), min_size=7, max_size=7), power=st.integers(0, 6))
     def test_words_are_sent_to_whom_they_were_meant_for(self, words: list[int], power: int) -> None:
         sent = dict(to_send(STANDARD, power, np.array(words)))

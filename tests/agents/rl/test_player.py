@@ -56,12 +56,12 @@ def test_a_seat_against_it_is_copied_with_it(spec):
 
 
 def play_aec(spec, seed=0, **options):
-    env = welfare_env.make(strict=True, years=2, **options)
+    env = welfare_env.make(strict=True, years=1, **options)
     return playing.play(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
 
 
 def play_parallel(spec, seed=0, **options):
-    env = welfare_env.parallel_env(strict=True, years=2, **options)
+    env = welfare_env.parallel_env(strict=True, years=1, **options)
     return playing.play_parallel(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
 
 
