@@ -1,27 +1,36 @@
-"""Games with tokens: the vocabulary, numbers and words as messages, what is refused, and what observations tell."""
+"""Messages in the environments: a space contains what `step` takes; the tokens, as words and numbers; what is heard."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import welfare_env
 from welfare_env import Game, Message, PressError, Rules, load_board
 from welfare_env.game import press
-from welfare_env.game.press import TOKENS, observe_messages
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, observe_messages
 
 RULES = Rules(years=1, press="tokens", message_rounds=2)
 MEDIATED = Rules(years=1, press="tokens", message_rounds=2, mediator=True)
 BOARD = load_board()
 MAKERS = [welfare_env.make, welfare_env.parallel_env]
-NO_TOKENS: list[Any] = [
-    *("Accept", "accept ", "peace?", "", "\ud800", "x" * 5000, None, 1, b"accept", ["accept"]),
-]
+NO_TOKENS: list[Any] = ["Accept", "accept ", "peace?", "", "\ud800", "x" * 5000, None, 1, b"accept", ["accept"]]
 NO_NUMBERS: list[Any] = [-1, 6, 2**70, 1.0, True, None, np.array([1]), "1"]
+ANY = st.characters(max_codepoint=sys.maxunicode)  # surrogates and control characters, too
+LONG = st.integers(MAX_MESSAGE_LENGTH - 2, MAX_MESSAGE_LENGTH + 2)
+TEXTS = st.one_of(
+    st.text(ANY, max_size=5),
+    st.text(" \n\t\u2003\x00", max_size=3),
+    st.builds(lambda sign, size: sign * size, st.sampled_from("a é😀"), LONG),
+    st.builds(np.str_, st.text(max_size=3)),
+)
+ODD_NUMBERS = st.one_of(st.integers(-3, 20), st.sampled_from([np.int8(3), np.array(3)]), st.floats())
+THINGS = st.one_of(st.none(), st.binary(max_size=2), st.tuples(st.integers()), st.dictionaries(st.text(), st.none()))
 
 
 def make_named(make: Callable) -> str:
@@ -149,3 +158,39 @@ class TestWhatIsHeard:
 def words(rng: np.random.Generator, view: welfare_env.View) -> Any:
     """No orders, and random words to all recipients; in turns for orders they are refused."""
     return {"orders": [], "messages": {to: rng.integers(6) for to in view.recipients}}
+
+
+# Spaces
+
+
+def is_said(env: Any, message: Any) -> bool:
+    """Whether `step` takes a message to all."""
+    env.reset(seed=0)
+    action = {"orders": [], "messages": {"GLOBAL": message}}
+    try:
+        env.step(action if hasattr(env, "agent_selection") else {env.agents[0]: action})
+    except PressError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=make_named)
+@settings(max_examples=30)
+@given(message=TEXTS | ODD_NUMBERS | THINGS)
+@example(message="café 😀")
+@example(message="\ud800")
+@example(message=" ")
+@example(message="")
+def test_a_space_contains_what_can_be_said(make: Callable, message: Any) -> None:
+    env = make("clique:3", years=1, message_rounds=1, strict=True)
+    assert is_said(env, message) == (message in env.action_space("PLAYERA")["messages"]["GLOBAL"])
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=make_named)
+@pytest.mark.parametrize("press", ["text", "tokens", None])
+def test_samples_are_inside(make: Any, press: str | None) -> None:
+    env = make("clique:3", years=1, press=press, message_rounds=1)
+    for agent in env.possible_agents:
+        env.action_space(agent).seed(1)
+        assert all(env.action_space(agent).sample() in env.action_space(agent) for _ in range(5))
+    assert [0, [1]] not in env.action_space(agent)
