@@ -57,17 +57,6 @@ class TestContents:
                 assert getattr(view, name) == getattr(played, name), name
             assert view.legal_orders == played.legal_orders(power)
 
-    @pytest.mark.parametrize(
-        ("phase", "expected"),
-        [
-            ("F1904M", ("F", "M", 1904, 3, 7)),
-            ("W1910A", ("W", "A", 1910, 9, 1)),
-        ],
-    )
-    def test_time(self, phase: str, expected: tuple) -> None:
-        view = Game.from_position(phase, {}, {}).view("FRANCE")
-        assert (view.season, view.phase_type, view.year, view.year_index, view.years_left) == expected
-
     def test_winter_limits(self) -> None:
         units = {"FRANCE": ["A BEL"], "GERMANY": ["A BER", "A MUN", "A PRU"], "ITALY": ["A ROM"]}
         centers = {"FRANCE": ["PAR", "MAR", "BRE", "SPA"], "GERMANY": ["BER"], "ITALY": ["ROM"]}
