@@ -87,17 +87,12 @@ def turns(env: Any, steps: int, seed: int) -> list[Any]:
     """What an AEC environment shows in some turns of random play."""
     rng, shown = np.random.default_rng(seed), []
     while env.agents and len(shown) < steps:
-        observation, reward, terminated, truncated, info = env.last()
-        shown.append(
-            (env.agent_selection, reward, terminated, info["view"].phase, info["view"].messages, info["refused"])
-        )
-        shown[-1] += tuple(array.tobytes() for array in observation.values())
-        if terminated or truncated:
-            env.step(None)
-            continue
+        observation, reward, terminated, _, info = env.last()
+        arrays = [array.tobytes() for array in observation.values()]
+        shown.append((env.agent_selection, reward, terminated, arrays, info["view"].messages, info["refused"]))
         orders = int(rng.choice(np.flatnonzero(observation["action_mask"])))
         said = {"GLOBAL": f"{rng.integers(10)}"} if info["view"].asked == "messages" else {}
-        env.step({"orders": orders, "messages": said} if env.unwrapped.rules.has_press else orders)
+        env.step(None if terminated else {"orders": orders, "messages": said})
     return shown
 
 
