@@ -110,6 +110,7 @@ class TestFromPosition:
             game.advance()
             phases.append(game.phase)
         assert (phases, game.welfare["FRANCE"]) == (["S1910M", "F1910M", "W1910A", "COMPLETED"], 9)
+        assert game.record()["welfare_env"]["years_played"] == 2
         for record, following in itertools.pairwise(game.history):
             assert record.after is following.position is record.seen_by("FRANCE").after
         assert game.history[-1].after.welfare == game.welfare
