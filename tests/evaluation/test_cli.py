@@ -116,11 +116,10 @@ def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
     assert plain == [evaluation.self_play("random", 2, seed=5, rules=rules, map_name="pure").to_dict()]
     rules = Rules(years=1, message_rounds=0)
     deviators = ("--deviator", "dumbbot", "--deviator", "hold")
-    options = (*deviators, "--coalitions", "FRANCE,ITALY", "--games", "2", "--seed", "5")
+    options = (*deviators, "--coalitions", "FRANCE,ITALY", "--games", "2", "--seed", "5", "--selection-games", "1")
     plain = cli("exploitability", "random", *options, *QUICK, "--json").json
-    library = evaluation.exploitability(
-        "random", 2, deviator=("dumbbot", "hold"), coalitions=["FRANCE", "ITALY"], seed=5, rules=rules, map_name="pure"
-    )
+    attack: dict[str, Any] = {"deviator": ("dumbbot", "hold"), "coalitions": ["FRANCE", "ITALY"], "selection_games": 1}
+    library = evaluation.exploitability("random", 2, seed=5, rules=rules, map_name="pure", **attack)
     assert plain == library.to_dict()
 
 

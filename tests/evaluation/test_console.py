@@ -5,34 +5,27 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import welfare_env
 from agents.runtime import progress
 from evaluation.cli.commands import app
+from tests.evaluation.conftest import call
 
 ROOT = Path(__file__).resolve().parents[2]
-Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command in this process, in a folder of its own: exit code, stdout, stderr."""
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, an empty one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            app(list(arguments), prog_name="welfare-env")
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, re.sub(r"[│\s]+", " ", captured.err)
-
-    return call
+    return tmp_path
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -42,32 +35,34 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
         yield from commands(group.get_command(None, name), (*path, name))
 
 
-def test_the_help_of_every_command_fits_a_narrow_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_help_of_every_command_fits_a_narrow_terminal() -> None:
     """Nothing is cut off: the names of commands, and the lines that are."""
-    monkeypatch.setenv("COLUMNS", "80")
-    told = [(words, run(*words, "--help")[1]) for words in commands(get_command(app))]
+    narrow = {"COLUMNS": "80"}
+    told = [
+        (words, CliRunner().invoke(app, [*words, "--help"], env=narrow).output) for words in commands(get_command(app))
+    ]
     assert len(told) > 30
     assert [(words, line) for words, out in told for line in out.splitlines() if "…" in line] == []
 
 
-def test_games_that_were_stored_are_counted(run: Run, tmp_path: Path) -> None:
-    game = ("self-play", "hold", "--map", "clique:2", "--years", "1", "--message-rounds", "0", "--workers", "1")
-    game += ("--store", str(tmp_path / "games.sqlite"))
-    assert "already stored" not in run(*game, "--games", "2")[2]
-    assert "2 of 3 games were already stored" in run(*game, "--games", "3")[2]
-    attack = ("exploitability", "hold", "--deviator", "dove", "--coalitions", "all-singles", *game[2:], "--games", "3")
-    assert re.search(r"\b3 of \d\d games were already stored", run(*attack)[2])  # not its own, looked up twice
+def test_games_that_were_stored_are_counted() -> None:
+    def told(*words: str) -> str:
+        board = ("--map", "clique:2", "--years", "1", "--message-rounds", "0", "--workers", "1")
+        return CliRunner().invoke(app, [*words, *board, "--store", "games.sqlite"]).stderr
+
+    assert "already stored" not in told("self-play", "hold", "--games", "2")
+    assert "2 of 3 games were already stored" in told("self-play", "hold", "--games", "3")
+    attack = told("exploitability", "hold", "--deviator", "dove", "--coalitions", "all-singles", "--games", "3")
+    assert re.search(r"\b3 of \d\d games were already stored", attack)  # not its own, looked up twice
 
 
-def test_version(run: Run) -> None:
-    assert run("--version") == (0, f"welfare-env {welfare_env.__version__}\n", "")
+def test_version() -> None:
+    assert call("--version") == f"welfare-env {welfare_env.__version__}\n"
 
 
 @pytest.mark.parametrize(("arguments", "meant"), [(["self-paly"], "self-play"), (["train", "welfar"], "welfare")])
-def test_a_near_miss_of_a_command(run: Run, arguments: list[str], meant: str) -> None:
-    code, _, err = run(*arguments)
-    assert code == 2
-    assert f"Did you mean '{meant}'" in err
+def test_a_near_miss_of_a_command(arguments: list[str], meant: str) -> None:
+    assert f"Did you mean '{meant}'" in call(*arguments, code=2)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +75,10 @@ def test_a_near_miss_of_a_command(run: Run, arguments: list[str], meant: str) ->
         ("train resume file", "file, not a folder"),
     ],
 )
-def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file(
-    run: Run, tmp_path: Path, command: str, words: str
-) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").write_text("text")
-    code, _, err = run(*command.split())
-    assert (code, words in err) == (2, True)
+def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file(here: Path, command: str, words: str) -> None:
+    (here / "folder").mkdir()
+    (here / "file").write_text("text")
+    assert words in call(*command.split(), code=2)
 
 
 def _python(folder: Path, code: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
@@ -119,18 +111,18 @@ def test_players_of_ones_own_are_found_in_the_present_folder(tmp_path: Path) -> 
 # Standard output holds the result and nothing else
 
 SMALL = ("--games", "1", "--years", "1", "--message-rounds", "0", "--map", "clique:2", "--workers", "1")
-RESULTS: dict[str, tuple[str, ...]] = {
-    "self-play": ("self-play", "dove", *SMALL, "--json"),
-    "exploitability": ("exploitability", "dove", "--coalitions", "PLAYERA", *SMALL, "--json"),
-    "cross-play": ("cross-play", "dove", "hold", "--seats", "drawn", *SMALL, "--json"),
-    "red-team": ("red-team", "hold", "--budget", "quick", *SMALL, "--json"),
-    "experiment": ("experiment", "file.toml", "--workers", "1", "--json"),
-    "theorems": ("theorems", "--map", "clique:3", "--years", "1", "--json"),
-    "games": ("games", "--json"),
-    "messages": ("messages", "--json"),
-    "store export": ("store", "export", "copy.sqlite", "--json"),
-    "store merge": ("store", "merge", "copy.sqlite", "--store", "merged.sqlite", "--json"),
-}
+RESULTS: list[tuple[str, ...]] = [  # five play games
+    ("self-play", "dove", *SMALL),
+    ("exploitability", "dove", "--coalitions", "PLAYERA", *SMALL),
+    ("cross-play", "dove", "hold", "--seats", "drawn", *SMALL),
+    ("red-team", "hold", "--budget", "quick", *SMALL),
+    ("experiment", "file.toml", "--workers", "1"),
+    ("theorems", "--map", "clique:3", "--years", "1"),
+    ("games",),
+    ("messages",),
+    ("store", "export", "copy.sqlite"),
+    ("store", "merge", "copy.sqlite", "--store", "merged.sqlite"),
+]
 FILE = """
 title = "t"
 question = "q"
@@ -145,16 +137,15 @@ message_rounds = 0
 
 
 @pytest.mark.slow
-def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_never_on_standard_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command that prints JSON, in one folder, with lines of progress as often as may be."""
     monkeypatch.setattr(progress, "EVERY", 0)
-    (tmp_path / "file.toml").write_text(FILE)
-    for name, arguments in RESULTS.items():
-        code, out, err = run(*arguments)
-        assert code == 0, (name, err)
-        json.loads(out)
-        if name in ("self-play", "exploitability", "cross-play", "red-team", "experiment"):
-            assert "playing: " in err
+    (here / "file.toml").write_text(FILE)
+    for number, arguments in enumerate(RESULTS):
+        done = CliRunner().invoke(app, [*arguments, "--json"])
+        assert done.exit_code == 0, (arguments, done.stderr)
+        json.loads(done.stdout)
+        assert number >= 5 or "playing: " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -166,10 +157,8 @@ def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypa
         (["self-play", "exploiter:nice=x"], "exploiter:nice=x"),
     ],
 )
-def test_errors_name_the_options_of_the_command(run: Run, arguments: list[str], told: str) -> None:
-    code, _, error = run(*arguments)
-    assert code == 2
-    assert told in error
+def test_errors_name_the_options_of_the_command(arguments: list[str], told: str) -> None:
+    assert told in call(*arguments, code=2)
 
 
 @pytest.mark.slow

@@ -21,9 +21,7 @@ from welfare_env import Rules
 
 # Profile, rules and games; A and B are two models with prices.
 PROFILES: list[tuple[str, dict[str, Any], int]] = [
-    ("A,schema=form", {"years": 1, "message_rounds": 1}, 2),
-    ("2*(A,summariser=none) + B", {"years": 1, "message_rounds": 1}, 3),
-    ("2*(A) + 1*random", {"years": 2, "press": None}, 3),
+    ("2*(A,summariser=none,schema=form) + 1*random", {"years": 1, "press": None}, 3),
     ("PLAYERA*(A,add=journal) + 2*(exploiter:nice=(B),attack=dumbbot)", {"years": 2, "message_rounds": 2}, 2),
 ]
 

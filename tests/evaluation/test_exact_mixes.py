@@ -11,6 +11,7 @@ import torch
 import agents
 import evaluation
 import welfare_env
+from agents import HoldPolicy
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
@@ -18,6 +19,7 @@ from evaluation import EvaluationError
 from evaluation.exact import best_response, exploitability
 from evaluation.exact.phases import Stepper
 from tests.evaluation.test_exact import Exhaustive, Restless, rules
+from tests.playing import play_parallel
 from welfare_env import Rules
 from welfare_env.engine import State, layout_of
 
@@ -98,32 +100,14 @@ def test_a_profile_gives_each_seat_its_own_player():
 # What the sequence of units means to a network.
 
 
-def play(env, spec, seed, lines=None):
-    """The points of everybody in a game of players of a spec, or of lines of play: power -> phase -> orders."""
-    observations, infos = env.reset(seed=seed)
-    players = {who: agents.make(spec) for who in env.agents}
-    for who, policy in players.items():
-        policy.reset(who, seed)
-    points = dict.fromkeys(players, 0.0)
-    while env.agents:
-        actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
-        for who, line in (lines or {}).items():
-            view = infos[who]["view"]
-            actions[who] = view.encode_orders(line[view.phase])
-        observations, rewards, _, _, infos = env.step(actions)
-        for who, reward in rewards.items():
-            points[who] += reward
-    return list(points.values())
-
-
 @pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 6), marks=pytest.mark.slow)])
 def test_a_network_is_asked_with_its_units_in_the_sequence_of_the_game(tmp_path, seeds):
     """The points of a profile of networks are those of a game, in which units come in any sequence."""
     for seed in seeds:
         spec = network_in(tmp_path / str(seed), "clique:3", seed)
         found = exploitability("clique:3", spec, 4, powers=[])
-        paid = play(welfare_env.parallel_env("clique:3", rules(4)), spec, 0)
-        assert list(found.points.values()) == paid
+        players = {power: agents.make(spec) for power in found.points}
+        assert play_parallel(welfare_env.parallel_env("clique:3", rules(4)), players).game.welfare == found.points
 
 
 # What is refused.
@@ -156,6 +140,16 @@ def test_canonical_positions_keep_what_networks_read():
             assert np.array_equal(getattr(before, name), getattr(after, name)), name
 
 
+class Line(HoldPolicy):
+    """Gives the orders of a line of play."""
+
+    def __init__(self, line):
+        self.line = dict(line)
+
+    def act(self, observation, info):
+        return info["view"].encode_orders(self.line[info["view"].phase])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "t", "years", "gains"),
@@ -171,9 +165,11 @@ def test_punishers_who_remember_find_out_who_it_was(map_name, t, years, gains):
     spec = ",".join([f"punisher:t={t},remembers=yes", *options])
     found = exploitability(map_name, spec, years)
     assert [response.gain for response in found.responses.values()] == gains
-    for number, (power, response) in enumerate(found.responses.items()):
-        lines = {power: dict(best_response(map_name, spec, power, years).orders)}
-        assert play(welfare_env.parallel_env(map_name, rules(years)), spec, 0, lines)[number] == response.value
+    for power, response in found.responses.items():
+        players = {who: agents.make(spec) for who in found.responses}
+        players[power] = Line(best_response(map_name, spec, power, years).orders)
+        game = play_parallel(welfare_env.parallel_env(map_name, rules(years)), players).game
+        assert game.welfare[power] == response.value
 
 
 @pytest.mark.parametrize(

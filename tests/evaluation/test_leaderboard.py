@@ -31,6 +31,7 @@ SMALL = """
 title = "Small"
 measure = ["self-play", "exploitability"]
 leaderboard = true
+map_name = "clique:3"
 profiles = ["lm:scripted/pacifist", "lm:scripted/raider"]
 deviators = ["exploiter:nice={policy},attack=dumbbot"]
 games = 2
@@ -70,7 +71,7 @@ class TestMeasures:
         (condition,) = evaluation.experiment(parse_experiment(small)).to_dict()["conditions"]
         for name in ("kept_promises", "tokens_per_game", "dollars_per_game"):
             assert condition["measures"][name]["value"] is None
-        assert len(played) == len(set(played)) > 2 * 6
+        assert len(played) == len(set(played)) > 2
 
     def test_deviators_name_the_policy_that_they_replace(self) -> None:
         setting = evaluation.Setting(rules=RULES)
@@ -134,11 +135,5 @@ class TestCharacters:
         assert orders(pacifist, winter) == {"A PAR": "A PAR D"}
         assert all(" - " in order for order in orders(raider, spring).values())
         assert list(orders(raider, winter).values()) in (["A MAR B"], ["F MAR B"])
-        said = [order for number in range(6) for order in _babbled(f"JSON {number}")]
-        assert "A ATLANTIS - MOON" in said
-
-
-def _babbled(prompt: str) -> list[str]:
-    """The babbler's orders; none where it only babbles."""
-    text = babbler(prompt, reply_schema(Game(rules=RULES).view("FRANCE", "messages", 1)))
-    return list(json.loads(text)["orders"].values()) if text.startswith("{") else []
+        texts = [babbler(f"JSON {number}", reply_schema(spring.view("FRANCE", "messages", 1))) for number in range(6)]
+        assert any("A ATLANTIS - MOON" in text for text in texts)

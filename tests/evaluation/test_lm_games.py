@@ -131,14 +131,6 @@ def test_refused_orders_lower_the_legal_rate():
     assert evaluation.measure(record).proficiency.legal_rate == pytest.approx(legal / (legal + refused))
 
 
-def test_usage_of_games():
-    down = Models(lambda asked: ModelError("bad request", "down"))
-    record = play_game(spec("lm:scripted/stub,summariser=none", FRANCE="dove"), down)
-    used = usage_of([record, play_game(spec("dove"))])
-    assert (used.games, used.calls, used.failed, used.faults) == (1, 18, 18, {"bad request": 18})
-    assert usage_of([play_game(spec("dove"))]) is None
-
-
 def test_empty_notes_are_counted_and_told(caplog):
     """As of a model whose thinking takes up all of its tokens."""
 

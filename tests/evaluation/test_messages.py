@@ -98,37 +98,26 @@ def test_what_it_is_not_to_enter():
         assert verdicts(game.record()) == [("not enter", kept)]
 
 
-def test_with_no_unit_left_all_are_disbanded():
-    for text, kept in [("I will disband all my units.", True), ("I will disband one.", False)]:
-        game = Game(rules=Rules(years=3))
-        while game.phase != "W1902A":
-            if game.phase == "W1901A":
-                game.submit("FRANCE", ["A PAR D", "A MAR D", "F BRE D"])
-            game.advance()
-        game.send("FRANCE", "GLOBAL", text)
-        game.advance()
-        assert verdicts(game.record()) == [("disband", kept)]
-
-
 @pytest.mark.parametrize(
-    ("text", "disbanded", "kept", "in_winter"),
+    ("phase", "text", "disbanded", "kept"),
     [
-        ("I will disband this winter.", 1, True, True),
-        ("I will disband this winter.", 0, False, False),
-        ("I will disband two units.", 1, False, True),
-        ("I disband all my units!", 2, False, False),
-        ("In Winter 1901 I will disband two units.", 1, False, False),
-        ("I will disband both armies.", 2, True, False),
+        ("W1901A", "I will disband this winter.", 1, True),
+        ("S1901M", "I will disband this winter.", 0, False),
+        ("W1901A", "I will disband two units.", 1, False),
+        ("S1901M", "I disband all my units!", 2, False),
+        ("S1901M", "In Winter 1901 I will disband two units.", 1, False),
+        ("S1901M", "I will disband both armies.", 2, True),
+        ("W1902A", "I will disband all my units.", 3, True),  # none is left
+        ("W1902A", "I will disband one.", 3, False),
     ],
 )
-def test_disbanding_is_due_in_the_next_winter(text, disbanded, kept, in_winter):
-    orders = [f"{unit} D" for unit in ("A PAR", "A MAR", "F BRE")[:disbanded]]
-    game = welfare_env.Game(rules=welfare_env.Rules(years=2))
-    while game.phase != "S1902M":
-        if game.phase == ("W1901A" if in_winter else "S1901M"):
+def test_disbanding_is_due_in_the_next_winter(phase, text, disbanded, kept):
+    game = Game(rules=Rules(years=3))
+    while game.phase != "S1903M":
+        if game.phase == phase:
             game.send("FRANCE", "GLOBAL", text)
         if game.phase == "W1901A":
-            game.submit("FRANCE", orders)
+            game.submit("FRANCE", [f"{unit} D" for unit in ("A PAR", "A MAR", "F BRE")[:disbanded]])
         game.advance()
     assert verdicts(game.record()) == [("disband", kept)]
 

@@ -61,11 +61,6 @@ def test_what_has_no_name_is_played_but_not_stored(kind, kept, caplog):
     assert (result.to_dict() == usual | {"policy": result.policy}) == (kind != "class")  # a subclass has own seeds
 
 
-def test_nothing_is_said_where_nothing_is_lost(caplog):
-    evaluation.self_play(lambda: HoldPolicy(), games=1, **BOARD)
-    assert caplog.records == []
-
-
 def test_an_instance_is_copied_for_each_seat_and_game():
     class Counting(HoldPolicy):
         resets = 0

@@ -119,11 +119,6 @@ def test_replies_of_language_models_are_rated_by_phase() -> None:
     assert proficiency(record, paper_code=True).legal_rate < rates.legal_rate
 
 
-def test_a_program_parses() -> None:
-    rates = proficiency(Game(rules=Rules(press=None)).record(), paper_code=True)
-    assert (rates.parse_rate, rates.legal_rate) == (1, 0)
-
-
 def test_all_measures_may_be_counted_so() -> None:
     game = Game(rules=Rules(press=None))
     game.submit("FRANCE", ["A PAR - BUR", "A MAR - BUR"])

@@ -1,6 +1,5 @@
 """Report pages for people: wide tables scroll, dark mode is dark, rules are stated, a profile has one color."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +8,12 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from agents.runtime.colors import POLICIES, SERIES, policy_colors
-from benchmarks.replay import findings
 from evaluation.report.figures import as_svg, draw
-from evaluation.report.page import report_page
 from evaluation.report.report_folder import read_study
 from evaluation.tables.rules_text import rules_text
-from tools.browser import Browser, chromium
 from welfare_env import Rules
 
 LEADERBOARD = Path(__file__).resolve().parents[2] / "docs" / "leaderboard"
-AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
-COVERED = """(() => { const box = document.querySelector("table").parentElement; box.scrollLeft = 1e6;
-const first = box.querySelector("tbody th").getBoundingClientRect();
-return [box.scrollLeft > 0, first.left - box.getBoundingClientRect().left] })()"""
 
 
 @pytest.fixture
@@ -71,21 +63,3 @@ def test_every_option_of_the_rules_is_told() -> None:
     for name, value in Rules(years=2, progressive=(1, 2)).to_dict().items():
         changed = other.get(name, [1, 2] if name == "progressive" else True)
         assert rules_text({name: changed}) != rules_text(usual.to_dict()), (name, value)
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-@pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
-def test_the_page_in_a_browser(study: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(report_page(study), "utf-8")
-    with Browser() as browser:
-        for width in (1280, 800, 390):
-            for dark in (False, True):
-                browser.look(width, 800, dark=dark, mobile=width < 600)
-                browser.open(tmp_path / "page.html")
-                assert browser.complaints == browser.requests == []
-                assert browser.ask("document.documentElement.scrollWidth") <= width
-                if Path(AXE).exists():
-                    assert findings(browser, Path(AXE)) == []
-        assert browser.ask(COVERED) == [True, 0]
-        assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(18, 18, 18)"

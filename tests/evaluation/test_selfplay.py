@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import evaluation
-from evaluation import GameSpec, GameStore, SelfPlayResult, self_play
+from evaluation import GameStore, SelfPlayResult, self_play
 from evaluation.experiments.self_play import MEASURES
 from evaluation.measures.intervals import Estimate
 from welfare_env import Rules
@@ -110,14 +110,3 @@ def test_workers_do_not_change_the_result(random_games: SelfPlayResult, kept: Ga
     result = self_play("random", games=4, seed=3, rules=SHORT, workers=2, store=kept, report=heard.append)
     assert result == random_games
     assert (sum(heard), kept.count()) == (4, 4)
-
-
-def test_the_store_is_used(random_games: SelfPlayResult, kept: GameStore, played: list[GameSpec]) -> None:
-    for heard in ([], []):
-        result = self_play("random", games=4, seed=3, rules=SHORT, store=kept, report=heard.append)
-        assert result == random_games
-        assert sum(heard) == 4
-    assert heard[0] == 4
-    assert len(played) == kept.count() == 4
-    self_play("random", games=6, seed=3, rules=SHORT, store=kept)
-    assert len(played) == kept.count() == 6
