@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from agents.specs.options import LM_OPTIONS
 from evaluation.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
-HOWTO = (ROOT / "docs" / "howto" / "evaluate-a-language-model.md").read_text()
 PAGE = (ROOT / "docs" / "language-models.md").read_text()
 PAGES = [ROOT / "README.md", *(page for page in (ROOT / "docs").rglob("*.md") if page.name != "commands.md")]
 
@@ -27,32 +25,6 @@ def server(tmp_path, monkeypatch):
     with StubServer() as stub:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
         yield stub
-
-
-def commands(text, *words):
-    """What follows `welfare-env` or `python -m evaluation` in the lines of shell that have all these words."""
-    lines = [line for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
-    ours = [re.match(r"(?:welfare-env|python -m evaluation) (.*)", line) for line in lines]
-    return [shlex.split(line[1], comments=True) for line in ours if line and all(word in line[0] for word in words)]
-
-
-def run(arguments, server):
-    """A command as printed, but for the server's port."""
-    told = [word.replace("http://127.0.0.1:8123", server.url) for word in arguments]
-    outcome = CliRunner().invoke(app, told)
-    assert outcome.exit_code == 0, outcome.output
-    return outcome.stdout
-
-
-@pytest.mark.slow
-def test_the_example_with_a_key_and_what_was_said(server):
-    (command,) = commands(PAGE, "self-play", "lm:openai/MODEL", "--budget-tokens")
-    table = run(command, server)
-    assert "Language models" in table
-    ((listing, *_),) = commands(HOWTO, "welfare-env games")
-    assert "lm:openai/MODEL" in run([listing], server)
-    ((analysis, *_),) = commands(HOWTO, "welfare-env messages")
-    assert "Who writes to whom" in run([analysis], server)
 
 
 @pytest.mark.parametrize(

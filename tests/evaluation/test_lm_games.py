@@ -19,9 +19,6 @@ import evaluation
 import welfare_env
 from agents.lm import Reply
 from agents.lm.errors import BudgetError, ModelError
-from agents.lm.models.budget import Budget
-from agents.lm.models.cache import ResponseCache
-from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation.cli.commands import app
@@ -173,17 +170,6 @@ class TestMany:
         Runner(workers=workers, store=kept, models=models).play(specs)
         assert kept.count() == 6
         assert {request.sample for request in models.model.requests} <= set(range(before, 6)) | {0, 1}
-
-    def test_a_budget_of_tokens_over_the_wire(self, tmp_path):
-        with StubServer() as server, ResponseCache(tmp_path / "replies.sqlite") as cache:
-            policy = f"lm:openai/any,base_url={server.url}/v1"
-            with pytest.raises(BudgetError, match="tokens does not allow another call"):
-                play_game(spec(policy), SharedModels(cache, Budget(max_tokens=40_000)))
-            paid = server.stats["requests"]
-            assert 0 < paid < 21
-            play_game(spec(policy), SharedModels(cache, Budget(max_tokens=10_000_000)))
-            assert server.stats["twice"] == 0
-            assert cache.count() == server.stats["requests"]
 
 
 COMMAND = [sys.executable, "-m", "evaluation", "self-play", "--years", "1", "--message-rounds", "2", "--games", "2"]

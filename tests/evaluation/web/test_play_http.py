@@ -300,13 +300,11 @@ def test_replayed_reordered_and_foreign_answers(serving):
 
 
 def test_malformed_bodies(serving):
-    """What `test_foundation` tests of any site, of each path of a game once."""
     server = serving(TWO, begun=True)
     first = server.player("PLAYERA").enter()
     first.until_asked()
     for path in ("/answer", "/check", "/enter", "/link"):
-        status, told = first.ask(path, b"{")
-        assert (status, told["error"]) == (400, "not a JSON object"), path
+        assert first.ask(path, b"{")[0] == 400, path
     assert first.state()["answer"] is None
     for since in ("-1", "99999", "1e5", "\u0663".encode().hex(), "9" * 50):
         assert first.ask(f"/state?since={since}")[0] == 200
