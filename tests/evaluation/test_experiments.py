@@ -103,7 +103,9 @@ paper_code = true
 rules = {press = "none", years = 1}
 figures = [{y = "root_nash_welfare", published = "self_play"}]
 """
-    figure = draw(evaluation.experiment(parse_experiment(text)).to_dict(), 0)
+    study = evaluation.experiment(parse_experiment(text)).to_dict()
+    assert "own program" in report_page(study)
+    figure = draw(study, 0)
     told = [text.get_text() for text in figure.legends[0].get_texts()]
     assert told == ["welfare-env, under the rules of the published runs", "published runs (one mark each)"]
     places = {float(x) for line in figure.axes[0].get_lines() for x in line.get_xdata()}

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -10,10 +9,6 @@ from rich.console import Console
 import evaluation
 import welfare_env
 from agents.lm import Reply, Request
-from agents.lm.errors import BudgetError
-from agents.lm.models.budget import Budget
-from agents.lm.models.shared_models import SharedModels
-from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation.measures.lm_usage import usage_of, usage_table
 from tests.evaluation.conftest import Models
@@ -70,19 +65,6 @@ def test_notes_that_are_cut_off_are_told_apart() -> None:
     usage = played(ending("stop", notes="length"))
     assert list(usage.endings) == ["notes cut off"]
     assert "choose another model as summariser, or none" in table(usage)
-
-
-def test_a_budget_is_used_before_it_is_used_up(tmp_path: Path) -> None:
-    """Seven players at once set aside much more than they use; that must not end the run."""
-    prices = tmp_path / "prices.json"
-    prices.write_text('{"any": {"input": 1000, "output": 1000}}')
-    models = SharedModels(budget=Budget(max_dollars=30.0))
-    with StubServer() as server:
-        policy = f"lm:openai/any,base_url={server.url}/v1,prices={prices},summariser=none"
-        with pytest.raises(BudgetError, match=r"30\.0 dollars"):
-            evaluation.self_play(policy, 1, rules=RULES, simultaneous=True, models=models)
-    assert models.budget is not None
-    assert 30.0 - 15.0 < (models.budget.spent.dollars or 0.0) <= 30.0
 
 
 @pytest.mark.parametrize(("each", "total"), [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, None), None)])

@@ -132,7 +132,6 @@ def test_a_person_goes_on_on_another_device(browser, serving):
     page.click_on("#device summary")
     page.click_on("#device-make")
     page.until("document.getElementById('device-link').value.includes('#')")
-    page.picture("device")
     with Browser() as phone:
         phone.look(390, 844, mobile=True)
         there = Page(phone, page.ask("document.getElementById('device-link').value"))

@@ -134,7 +134,6 @@ def test_every_kind_of_order(page, how):
             how(page, order)
             if order != "WAIVE":
                 assert page.ask(TOLD).startswith(f"{order}:"), order
-        page.picture(f"orders-{how.__name__}-{step}")
         go_on(page, step, "mouse" if how is by_mouse else "keyboard")
     game = page.hosted.table.game
     given = {phase.phase: set(phase.orders.get("FRANCE", ())) for phase in game.history}
@@ -172,6 +171,5 @@ def test_points_are_given_as_often_as_there_are_points(page):
     assert page.ask(TOLD) == "You have given all your points."
     page.click_on("#units button[aria-label='Take back GIVE ITALY']")
     by_mouse(page, "GIVE GERMANY")
-    page.picture("gifts")
     go_on(page, "W1902A", "mouse")
     assert page.hosted.table.game.history[-1].orders["FRANCE"] == ("GIVE GERMANY",)

@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)"),
 ]
 AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
-SHOTS = os.environ.get("SCREENSHOTS", "")  # a folder: keep pictures of what was seen
 GOAL = "document.getElementById('goal').textContent"
 ASKED = "document.getElementById('submit')?.hidden === false && !document.getElementById('submit').disabled"
 STEP = "document.getElementById('phase').textContent + ' ' + document.getElementById('goal').textContent"
@@ -59,12 +58,7 @@ class Page:
         try:
             until(lambda: self.ask(script))
         except AssertionError as error:
-            self.picture("stuck")
             raise AssertionError(script, self.ask(STEP), self.ask(TOLD)) from error
-
-    def picture(self, name) -> None:
-        if SHOTS:
-            self.browser.picture(Path(SHOTS) / f"{name}.png")
 
     def mouse(self, x, y) -> None:
         """A click of a real mouse."""
@@ -131,7 +125,6 @@ def test_a_game_by_mouse(browser, serving):
     browser.look(1280, 900)
     page = Page(browser, hosted.link("FRANCE"))
     assert "#" not in page.ask("location.href")
-    page.picture("messages")
     page.ask(TO.format("ENGLAND"))
     page.click_on("#text")
     browser.call("Input.insertText", text="Peace in the Channel?")
@@ -140,7 +133,6 @@ def test_a_game_by_mouse(browser, serving):
         page.click_map(unit[2:])
         page.click_map(where)
         assert where in page.ask(TOLD)
-    page.picture("orders")
     page.click_map("PAR")  # change of mind: Paris supports Marseilles to Burgundy
     page.click_on("#choices button[value='S']")
     page.click_map("MAR")
@@ -156,7 +148,6 @@ def test_a_game_by_mouse(browser, serving):
     while not is_over(page):
         asked = page.ask("document.getElementById('writing').hidden")
         if asked and "Winter" in page.ask(STEP):
-            page.picture(f"winter-{built}")
             place = page.ask(EMPTY)
             if place and not built:
                 page.click_map(place)
@@ -167,7 +158,6 @@ def test_a_game_by_mouse(browser, serving):
             page.click_map("POR")
             played = 1
         page.submit()
-    page.picture("end")
     game = check_saved(hosted)
     assert built == 1
     assert len([phase for phase in game.history if phase.phase.endswith("A")]) == 3
@@ -234,15 +224,12 @@ def test_a_game_on_a_phone(browser, serving):
     for unit, where in OPENING.items():
         page.mouse(*page.ask(INSIDE.format(unit[2:])))
         assert page.ask(SEEN.format("#choosing"))
-        if unit == "A PAR":
-            page.picture("phone")
         page.mouse(*page.ask(INSIDE.format(where)))
         assert page.ask("scrollY") == 0
     page.submit()
     assert {order[-3:] for order in hosted.table.game.history[0].orders["FRANCE"]} == set(OPENING.values())
     while not is_over(page):
         page.submit()
-    page.picture("phone-end")
     check_saved(hosted)
     browser.look(1280, 900)
 
@@ -263,7 +250,6 @@ def test_nothing_keeps_people_from_using_it(browser, serving, width, height, dar
         if is_over(page):
             break
         page.submit()
-    page.picture(f"axe-{width}-{dark}")
     browser.look(1280, 900)
     assert faults == []
     assert is_over(page)
