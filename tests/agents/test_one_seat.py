@@ -168,19 +168,29 @@ def test_a_game_can_be_given():
     assert info["view"].phase == game.phase
 
 
+TOY = {"map_name": "clique:3"}
+
+
 @pytest.mark.parametrize(
-    ("options", "error", "told"),
+    ("made", "options", "error", "told"),
     [
-        ({"seat": "FRANSE", "map_name": "standard"}, UnknownPowerError, "did you mean 'FRANCE'"),
-        ({"others": "program:FairBot"}, ProfileError, "writes programs of modal_env, not orders: they play in "),
-        ({"others": {"PLAYERA": "dove"}}, welfare_env.WelfareEnvError, "PLAYERA"),
-        ({"press": "tokens"}, RulesError, "press"),
-        ({"yeers": 3}, TypeError, "yeers"),
+        (SeatEnv, {"seat": "FRANSE", "map_name": "standard"}, UnknownPowerError, "did you mean 'FRANCE'"),
+        (SeatEnv, TOY | {"others": "program:FairBot"}, ProfileError, "writes programs of modal_env, not orders"),
+        (SeatEnv, TOY | {"others": {"PLAYERA": "dove"}}, welfare_env.WelfareEnvError, "PLAYERA"),
+        (SeatEnv, TOY | {"press": "tokens"}, RulesError, "press"),
+        (SeatEnv, TOY | {"yeers": 3}, TypeError, "yeers"),
+        (agents.SeatGame, {"seat": "FRANC"}, UnknownPowerError, "FRANCE"),
+        (agents.SeatGame, {"others": "program:FairBot"}, ProfileError, "programs"),
+        (agents.SeatGame, {"reward": "points"}, ConfigError, "welfare"),
+        (agents.SeatGame, {"baseline": "dove"}, ConfigError, "gain"),
+        (agents.SeatGame, {"reward": "gain", "others": "3*dove + 3*hold"}, ConfigError, "several"),
+        (agents.SeatGame, {"variant": "standard"}, RulesError, "welfare"),
+        (agents.SeatGame, {"rules": Rules(mediator=True)}, RulesError, "mediator"),
     ],
 )
-def test_bad_arguments_are_named(options, error, told):
+def test_bad_arguments_are_named(made, options, error, told):
     with pytest.raises(error, match=told):
-        SeatEnv(**({"map_name": "clique:3"} | options))
+        made(**options)
 
 
 def test_odd_actions_change_nothing():
@@ -302,23 +312,6 @@ def test_an_unreadable_reply_leaves_the_orders_of_the_round_before() -> None:
     game.step(json.dumps({"orders": ["A PAR - BUR"], "messages": {}}))
     game.step(HOLD)  # a change of mind
     assert "A PAR - BUR" not in (game.record()["phases"][0]["orders"]["FRANCE"] or [])
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"seat": "FRANC"}, UnknownPowerError, "FRANCE"),
-        ({"others": "program:FairBot"}, ProfileError, "programs"),
-        ({"reward": "points"}, ConfigError, "welfare"),
-        ({"baseline": "dove"}, ConfigError, "gain"),
-        ({"reward": "gain", "others": "3*dove + 3*hold"}, ConfigError, "several"),
-        ({"variant": "standard"}, RulesError, "welfare"),
-        ({"rules": Rules(mediator=True)}, RulesError, "mediator"),
-    ],
-)
-def test_invalid_options_are_told(options, error, words) -> None:
-    with pytest.raises(error, match=words):
-        agents.SeatGame(**options)
 
 
 def test_calls_out_of_turn_are_told_and_change_nothing() -> None:

@@ -19,6 +19,7 @@ from agents.lm.models.secrets import checked_url, checked_variable, hide_secrets
 from agents.specs import AGENTS, named_files
 from agents.specs import read as read_spec
 from agents.specs.options import LM_OPTIONS
+from tests.agents.lm.transport import InProcess, chat, message
 from tests.fuzz.hunting import changed, encoded, hunt, mangled, nested, odd, words
 from welfare_env.errors import (
     UnknownAgentError,
@@ -73,18 +74,11 @@ MOST_TOKENS = 10**9
 KEY = "sk-nobody-may-read-this-0123456789"
 GOOD = 'Peace? {"orders": ["A PAR H"]} é🙂'
 QUESTION = Request((Block("You play FRANCE."),), (Block("What now?"),), {"type": "object"}, max_tokens=500)
-MESSAGE = {"role": "assistant", "content": GOOD, "refusal": None, "reasoning_content": "Hm."}
-CHAT = {
-    "id": "x", "object": "chat.completion", "created": 1, "model": "any",
-    "choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}},
-}  # fmt: skip
-MESSAGES = {
-    "id": "x", "type": "message", "role": "assistant", "model": "any", "stop_reason": "end_turn",
-    "content": [{"type": "thinking", "thinking": "Hm.", "signature": ""}, {"type": "text", "text": GOOD}],
-    "usage": {"input_tokens": 11, "cache_read_input_tokens": 3, "output_tokens": 7},
-}  # fmt: skip
-ANSWERS: dict[str, Any] = {"openai": CHAT, "anthropic": MESSAGES}
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}}
+ANSWERS = {
+    "openai": chat(USAGE, content=GOOD, refusal=None, reasoning_content="Hm."),
+    "anthropic": message({"type": "thinking", "thinking": "Hm.", "signature": ""}, GOOD, cache_read_input_tokens=3),
+}
 ERRORS: list[Any] = [
     {"error": {"message": f"Incorrect API key provided: {KEY}.", "type": "invalid_request_error"}},
     {"error": {"message": "Unsupported parameter: 'max_tokens'.", "param": "max_tokens"}},
@@ -101,32 +95,23 @@ HEADERS = st.dictionaries(
 
 
 @functools.cache
-def model_of(api: str) -> tuple[Any, list[tuple[int, dict[str, str], bytes]]]:
-    """A model that gets what is put into the list, without a network."""
+def model_of(api: str) -> tuple[Any, InProcess]:
+    """A model, and the stub that it asks without a network."""
     os.environ["HOSTILE_KEY"] = KEY
-    sending: list[tuple[int, dict[str, str], bytes]] = []
+    stub = InProcess()
+    settings: dict[str, Any] = {"key_variable": "HOSTILE_KEY", "base_url": stub.address(api), "retries": 0}
     base = {"openai": OpenAIModel, "anthropic": AnthropicModel}[api]
-
-    settings: dict[str, Any] = {"key_variable": "HOSTILE_KEY", "base_url": "http://127.0.0.1:1", "retries": 0}
-    settings |= {"prices": {"any": Price(1.0, 2.0)}}
-
-    def respond(request: Any) -> Any:
-        status, headers, content = sending[0]
-        return httpx2.Response(status, headers=headers, stream=httpx2.ByteStream(content))
-
-    sdk = importlib.import_module(api)
-    settings["http_client"] = sdk.DefaultAsyncHttpxClient(
-        transport=httpx2.MockTransport(respond), follow_redirects=False
-    )
-    return base("any", **settings), sending
+    client = stub.client(importlib.import_module(api))
+    return base("any", http_client=client, prices={"any": Price(1.0, 2.0)}, **settings), stub
 
 
 def receive(api: str, status: int, headers: dict[str, str], content: bytes) -> Any:
     """The reply; errors are readable, without the key, and account for what was used."""
-    model, sending = model_of(api)
+    model, stub = model_of(api)
     model._refused.clear()
     model._failures = 0
-    sending[:] = [(status, headers, content)]
+    answer = httpx2.Response(status, headers=headers, stream=httpx2.ByteStream(content))
+    stub.cases[:] = [lambda request: answer] * 9
     try:
         reply = model.complete(QUESTION)
     except (ModelError, AccessError) as error:

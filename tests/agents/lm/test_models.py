@@ -27,7 +27,7 @@ from agents.lm.models.remote import FIRST_QUESTIONS, REMOTE, STREAMED, RemoteMod
 from agents.lm.reading.schemas import gbnf
 from agents.lm.stub.server import Response, refusal
 from tests.agents.lm.conftest import Clock
-from tests.agents.lm.transport import FailingServer, InProcess, says
+from tests.agents.lm.transport import FailingServer, InProcess, chat, message, says
 
 Connect = Callable[..., RemoteModel]
 ASKED = Request((), (Block("?"),))
@@ -137,19 +137,6 @@ def test_the_sdks_own_clients_ask_clouds(name: str, question: Request, monkeypat
 
 
 # What is read
-
-
-def chat(usage: Any = None, finish: str | None = "stop", **message: Any) -> dict[str, Any]:
-    """OpenAI's JSON."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": None} | message, "finish_reason": finish}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "any", "choices": [choice], "usage": usage}
-
-
-def message(*parts: Any, **usage: int) -> dict[str, Any]:
-    """Anthropic's JSON."""
-    content = [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
-    head = {"id": "m", "type": "message", "role": "assistant", "model": "any", "stop_reason": "end_turn"}
-    return head | {"content": content, "usage": {"input_tokens": 100, "output_tokens": 7} | usage}
 
 
 PROMPT = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}

@@ -102,3 +102,16 @@ def says(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Ca
     content = body if isinstance(body, bytes) else json.dumps(body).encode("ascii")
     kind = {"content-type": "application/json"}
     return lambda request: httpx2.Response(status, content=content, headers=kind | dict(headers or {}))
+
+
+def chat(usage: Any = None, finish: str | None = "stop", **message: Any) -> dict[str, Any]:
+    """OpenAI's JSON."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": None} | message, "finish_reason": finish}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "any", "choices": [choice], "usage": usage}
+
+
+def message(*parts: Any, **usage: int) -> dict[str, Any]:
+    """Anthropic's JSON."""
+    content = [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
+    head = {"id": "m", "type": "message", "role": "assistant", "model": "any", "stop_reason": "end_turn"}
+    return head | {"content": content, "usage": {"input_tokens": 100, "output_tokens": 7} | usage}
