@@ -1,6 +1,6 @@
 """Do reported gains hold on other seeds? Red teams against many policies, with each attack replayed in fresh games.
 
-    python -m research.validation.fresh             # 30 policies with "short", 5 with "usual": an hour on two cores
+    python -m research.validation.fresh             # 30 policies with "short", 5 with "usual": hours
     python -m research.validation.fresh --only dove --only sheriff
 
 For every policy, `evaluation.red_team` reports the gain of the attack that it chose, over 20 games, with an interval.
@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 import evaluation
 from evaluation.tables.game_tables import cell
 from research.games import ALL_CORES, Out, Workers, playing, track
-from research.tables import Folder, show
+from research.tables import show
 from welfare_env import Rules
 
 RULES = Rules(years=3, press=None)
@@ -133,7 +133,6 @@ def main(
     only: Annotated[list[str] | None, typer.Option(help="A policy; repeatable.", show_default="all")] = None,
     out: Out = Path("runs/fresh-seeds"),
     workers: Workers = ALL_CORES,
-    to: Folder = None,
 ) -> None:
     """Attack all policies, replay the chosen attacks, and print a row per red team and a summary."""
     policies = only or POLICIES
@@ -149,7 +148,7 @@ def main(
     )
     by_budget = [[each for each in lines if each.budget == budget] for budget in ("short", "usual")]
     head = ("budget", "inside", "95% interval of the share", "mean error reported", "mean error when chosen")
-    show(to, "measures-fresh-seeds", head, [summary(some) for some in by_budget if some])
+    show(None, "", head, [summary(some) for some in by_budget if some])
 
 
 if __name__ == "__main__":
