@@ -1,7 +1,6 @@
 """The fast engine is the reference: a short part of `python -m tools.equivalence`."""
 
 import functools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from welfare_env import Rules, load_board
 from welfare_env.board.orders import CONVOY, SUPPORT_HOLD, VIA
 from welfare_env.engine import FLAG, Legal, State
 
-ROOT = Path(__file__).resolve().parents[2]
 SEED = 20  # any will do; the command takes other ones
 GAMES = {
     "standard games": 3,

@@ -163,15 +163,14 @@ class TestTurns:
         assert len(said) == 14
 
 
-class TestDoors:
-    def test_a_list_replaces_what_was_ordered_and_ends_the_turns(self) -> None:
-        env = made(press=None)
-        index = env.unwrapped.board.orders.index
-        assert env.agent_selection == "AUSTRIA"
-        env.step(index["A BUD - SER"])
-        env.step(["A VIE - GAL"])
-        assert env.agent_selection == "ENGLAND"
-        assert env.unwrapped.game.orders("AUSTRIA") == ("A VIE - GAL",)
+def test_a_list_replaces_what_was_ordered_and_ends_the_turns() -> None:
+    env = made(press=None)
+    index = env.unwrapped.board.orders.index
+    assert env.agent_selection == "AUSTRIA"
+    env.step(index["A BUD - SER"])
+    env.step(["A VIE - GAL"])
+    assert env.agent_selection == "ENGLAND"
+    assert env.unwrapped.game.orders("AUSTRIA") == ("A VIE - GAL",)
 
 
 def speak(env: Env, orders: dict[tuple[str, int], list[str]]) -> None:
@@ -224,16 +223,15 @@ class TestRewards:
         assert env.rewards == dict.fromkeys(env.possible_agents, 1.0) | {"FRANCE": 0.0, "MEDIATOR": 6.0}
 
 
-class TestEnds:
-    @pytest.mark.parametrize("most", [1, 5])
-    def test_max_cycles_truncates_after_so_many_steps(self, most: int) -> None:
-        env, steps = made(max_cycles=most, years=10), defaultdict(int)
-        for agent in turns(env, np.random.default_rng(9)):
-            if is_dead(env):
-                assert (env.terminations[agent], env.truncations[agent], steps[agent]) == (False, True, most)
-            else:
-                steps[agent] += 1
-        assert set(steps.values()) == {most}
+@pytest.mark.parametrize("most", [1, 5])
+def test_max_cycles_truncates_after_so_many_steps(most: int) -> None:
+    env, steps = made(max_cycles=most, years=10), defaultdict(int)
+    for agent in turns(env, np.random.default_rng(9)):
+        if is_dead(env):
+            assert (env.terminations[agent], env.truncations[agent], steps[agent]) == (False, True, most)
+        else:
+            steps[agent] += 1
+    assert set(steps.values()) == {most}
 
 
 class TestSeeds:
@@ -254,14 +252,13 @@ class TestSeeds:
         assert first[0] != first[1] != first[2]
 
 
-class TestMediator:
-    def test_it_speaks_and_nothing_else(self) -> None:
-        env = made(rules=Rules(years=1, mediator=True), map_name="pure")
-        assert env.possible_agents[-1] == "MEDIATOR"
-        rounds = 0
-        for agent in turns(env, np.random.default_rng(0)):
-            if agent == "MEDIATOR" and not is_dead(env):
-                view = env.infos[agent]["view"]
-                assert (view.power, view.asked) == ("MEDIATOR", "messages")
-                rounds += 1
-        assert rounds == 3 * sum(not record.phase.endswith("R") for record in env.unwrapped.game.history)
+def test_the_mediator_speaks_and_nothing_else() -> None:
+    env = made(rules=Rules(years=1, mediator=True), map_name="pure")
+    assert env.possible_agents[-1] == "MEDIATOR"
+    rounds = 0
+    for agent in turns(env, np.random.default_rng(0)):
+        if agent == "MEDIATOR" and not is_dead(env):
+            view = env.infos[agent]["view"]
+            assert (view.power, view.asked) == ("MEDIATOR", "messages")
+            rounds += 1
+    assert rounds == 3 * sum(not record.phase.endswith("R") for record in env.unwrapped.game.history)

@@ -1,4 +1,4 @@
-"""The parallel environment: the same game as the AEC one, slots and choices, rewards, ends, wrong actions."""
+"""The parallel environment: slots and choices, and the same game with the same rewards as the AEC one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,95 +34,90 @@ def masked(env: Any, seen: dict, rng: np.random.Generator) -> dict[str, Any]:
     return actions
 
 
-class TestSlots:
-    @pytest.mark.parametrize("options", MODES)
-    def test_slots_are_the_legal_lists_and_open_choices_are_legal(self, options: dict) -> None:
-        env, seen, infos = made(**options)
-        rng, texts = np.random.default_rng(1), env.board.orders.texts
-        while env.agents:
-            for agent, observation in seen.items():
-                legal, mask = observation["legal"], observation["action_mask"]
-                assert mask[:, 0].all()
-                assert (mask[:, 1:] == (legal[:, 1:] >= 0)).all()
-                view = infos[agent]["view"]
-                rows = [[texts[number] for number in row if number >= 0] for row in legal if row[0] >= 0]
-                expected = [list(orders) for orders in view.legal_orders.values()] if view.asked == "orders" else []
-                assert rows == [["WAIVE", *orders] if view.phase_type == "A" else orders for orders in expected]
-            is_winter = view.phase_type == "A"  # choices legal for themselves may be too many, or of both kinds
-            seen, _, _, _, infos = env.step(masked(env, seen, rng))
-            assert is_winter or all(info["refused"] == () for info in infos.values())
-        assert env.game.is_done
-
-    def test_winter_choices(self) -> None:
-        env, _, _ = made(press=None)
-        units, centers = {"FRANCE": ["A PAR", "A SPA"]}, {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
-        for chosen, orders, void in (
-            ({}, (), 0),
-            ({"A SPA": 1}, ("A SPA D",), 0),
-            ({"MAR": 2}, ("F MAR B",), 0),
-            ({"MAR": 2, "BRE": 1}, ("A BRE B",), 1),  # one build is allowed; homes come in the map's order
-            ({"A SPA": 1, "MAR": 1}, ("A SPA D",), 1),  # the first kind of order counts
-        ):
-            env.reset()
-            env.game = Game.from_position("W1901A", units, centers, rules=env.rules)
-            slots = list(env.game.legal_orders("FRANCE"))
-            choices = np.zeros(env._shape[0], int)
-            for slot, choice in chosen.items():
-                choices[slots.index(slot)] = choice
-            env.step({"FRANCE": choices})
-            record = env.game.history[0]
-            assert (record.orders["FRANCE"], len(record.void.get("FRANCE", ()))) == (orders, void), chosen
+@pytest.mark.parametrize("options", MODES)
+def test_slots_are_the_legal_lists_and_open_choices_are_legal(options: dict) -> None:
+    env, seen, infos = made(**options)
+    rng, texts = np.random.default_rng(1), env.board.orders.texts
+    while env.agents:
+        for agent, observation in seen.items():
+            legal, mask = observation["legal"], observation["action_mask"]
+            assert mask[:, 0].all()
+            assert (mask[:, 1:] == (legal[:, 1:] >= 0)).all()
+            view = infos[agent]["view"]
+            rows = [[texts[number] for number in row if number >= 0] for row in legal if row[0] >= 0]
+            expected = [list(orders) for orders in view.legal_orders.values()] if view.asked == "orders" else []
+            assert rows == [["WAIVE", *orders] if view.phase_type == "A" else orders for orders in expected]
+        is_winter = view.phase_type == "A"  # choices legal for themselves may be too many, or of both kinds
+        seen, _, _, _, infos = env.step(masked(env, seen, rng))
+        assert is_winter or all(info["refused"] == () for info in infos.values())
+    assert env.game.is_done
 
 
-class TestSameGame:
-    @pytest.mark.parametrize("options", SAME)
-    def test_the_same_orders_lead_to_the_same_positions_and_rewards(self, options: dict, draw_orders: Drawer) -> None:
-        aec, env = welfare_env.make(**options, years=2), welfare_env.parallel_env(**options, years=2)
-        aec.reset(seed=0)
-        env.reset(seed=0)
-        rng = np.random.default_rng(4)
-        while env.agents:
-            if env._round:
-                env.step({})
-                continue
-            orders = {power: draw_orders(env.game, power, rng) for power in env.game.powers}
-            phase = env.game.phase
-            give_all(aec, phase, orders)
-            _, rewards, ended, _, _ = env.step(orders)
-            assert aec.unwrapped.game.position.state.same_as(env.game.position.state), phase
-            assert (aec.rewards, aec.terminations) == (rewards, ended)
-        assert aec.unwrapped.game.record() == env.game.record()
-
-    def test_what_is_said_is_heard_from_the_next_step_on(self) -> None:
-        env, _, infos = made()
-        for number in (1, 2, 3):
-            assert all(len(info["view"].messages) == 7 * (number - 1) for info in infos.values())
-            assert all(info["view"].message_round == number for info in infos.values())
-            _, _, _, _, infos = env.step(
-                {a: {"orders": [], "messages": {"GLOBAL": f"{a} {number}"}} for a in env.agents}
-            )
-        assert {info["view"].asked for info in infos.values()} == {"orders"}
-        assert [message.round for message in env.game.messages] == [1] * 7 + [2] * 7 + [3] * 7
+def test_winter_choices() -> None:
+    env, _, _ = made(press=None)
+    units, centers = {"FRANCE": ["A PAR", "A SPA"]}, {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
+    for chosen, orders, void in (
+        ({}, (), 0),
+        ({"A SPA": 1}, ("A SPA D",), 0),
+        ({"MAR": 2}, ("F MAR B",), 0),
+        ({"MAR": 2, "BRE": 1}, ("A BRE B",), 1),  # one build is allowed; homes come in the map's order
+        ({"A SPA": 1, "MAR": 1}, ("A SPA D",), 1),  # the first kind of order counts
+    ):
+        env.reset()
+        env.game = Game.from_position("W1901A", units, centers, rules=env.rules)
+        slots = list(env.game.legal_orders("FRANCE"))
+        choices = np.zeros(env._shape[0], int)
+        for slot, choice in chosen.items():
+            choices[slots.index(slot)] = choice
+        env.step({"FRANCE": choices})
+        record = env.game.history[0]
+        assert (record.orders["FRANCE"], len(record.void.get("FRANCE", ()))) == (orders, void), chosen
 
 
-class TestRevisedOrders:
-    """Orders may be revised every round; those given last count."""
+@pytest.mark.parametrize("options", SAME)
+def test_the_same_orders_lead_to_the_same_positions_and_rewards(options: dict, draw_orders: Drawer) -> None:
+    aec, env = welfare_env.make(**options, years=2), welfare_env.parallel_env(**options, years=2)
+    aec.reset(seed=0)
+    env.reset(seed=0)
+    rng = np.random.default_rng(4)
+    while env.agents:
+        if env._round:
+            env.step({})
+            continue
+        orders = {power: draw_orders(env.game, power, rng) for power in env.game.powers}
+        phase = env.game.phase
+        give_all(aec, phase, orders)
+        _, rewards, ended, _, _ = env.step(orders)
+        assert aec.unwrapped.game.position.state.same_as(env.game.position.state), phase
+        assert (aec.rewards, aec.terminations) == (rewards, ended)
+    assert aec.unwrapped.game.record() == env.game.record()
 
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            ([["A PAR - PIC"], ["A PAR - BUR"], [], None], ("A PAR - BUR",)),
-            ([["A PAR - PIC"], None, None, None], ("A PAR - PIC",)),
-            ([["A PAR - PIC"], [], [], ["A PAR - GAS"]], ("A PAR - GAS",)),
-            ([["A PAR - PIC"], [], [], []], ()),
-        ],
-        ids=repr,
-    )
-    def test_the_last_list_counts(self, given: list, expected: tuple) -> None:
-        env, _, _ = made()
-        for orders in given:
-            env.step({} if orders is None else {"FRANCE": orders})
-        assert env.game.history[0].orders["FRANCE"] == expected
+
+def test_what_is_said_is_heard_from_the_next_step_on() -> None:
+    env, _, infos = made()
+    for number in (1, 2, 3):
+        assert all(len(info["view"].messages) == 7 * (number - 1) for info in infos.values())
+        assert all(info["view"].message_round == number for info in infos.values())
+        _, _, _, _, infos = env.step({a: {"orders": [], "messages": {"GLOBAL": f"{a} {number}"}} for a in env.agents})
+    assert {info["view"].asked for info in infos.values()} == {"orders"}
+    assert [message.round for message in env.game.messages] == [1] * 7 + [2] * 7 + [3] * 7
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([["A PAR - PIC"], ["A PAR - BUR"], [], None], ("A PAR - BUR",)),
+        ([["A PAR - PIC"], None, None, None], ("A PAR - PIC",)),
+        ([["A PAR - PIC"], [], [], ["A PAR - GAS"]], ("A PAR - GAS",)),
+        ([["A PAR - PIC"], [], [], []], ()),
+    ],
+    ids=repr,
+)
+def test_of_lists_of_orders_given_in_several_rounds_the_last_counts(given: list, expected: tuple) -> None:
+    env, _, _ = made()
+    for orders in given:
+        env.step({} if orders is None else {"FRANCE": orders})
+    assert env.game.history[0].orders["FRANCE"] == expected
 
 
 def give_all(aec: Any, phase: str, orders: dict[str, list[str]]) -> None:

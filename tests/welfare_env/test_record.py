@@ -96,18 +96,15 @@ class TestExchange:
                 }
 
 
-class TestSaving:
-    @pytest.mark.parametrize("path", [None, "", "a\0b", "\ud800", "pipe"])
-    def test_what_is_no_path_or_no_regular_file(
-        self, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        os.mkfifo("pipe")
-        with pytest.raises(RecordError):
-            Game().save(path)
-        with pytest.raises(RecordError):
-            Game.load(path)
-        assert [stat.S_ISFIFO(file.stat().st_mode) for file in tmp_path.iterdir()] == [True]
+@pytest.mark.parametrize("path", [None, "", "a\0b", "\ud800", "pipe"])
+def test_what_is_no_path_or_no_regular_file(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with pytest.raises(RecordError):
+        Game().save(path)
+    with pytest.raises(RecordError):
+        Game.load(path)
+    assert [stat.S_ISFIFO(file.stat().st_mode) for file in tmp_path.iterdir()] == [True]
 
 
 @pytest.fixture(scope="module")
