@@ -152,6 +152,12 @@ class TestTactics:
         player = PlanPlayer(Plan({power: (course,) * 5}), {}, 0)
         return sorted(player.orders(game)[power])
 
+    @pytest.mark.parametrize("move", [Move.TAKE, Move.FIGHT])
+    def test_a_guarded_center_is_attacked_with_support(self, move: Move) -> None:
+        units = {"GERMANY": ["A BUR", "A GAS"], "FRANCE": ["A PAR"]}
+        game = self.game(units, {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER"]})
+        assert self.orders(game, Course(move, ("FRANCE",))) == ["A BUR - PAR", "A GAS S A BUR - PAR"]
+
     def test_an_empty_center_is_nearer_than_a_guarded_one(self) -> None:
         units = {"GERMANY": ["A BUR"], "FRANCE": ["A MAR"]}
         game = self.game(units, {"FRANCE": ["MAR", "PAR"], "GERMANY": ["MUN"]})

@@ -9,7 +9,7 @@ import modal_env
 import welfare_env
 from agents.lm import Reply, ScriptedModel, Usage
 from agents.lm.errors import ModelError
-from agents.lm.player.policy import LMPolicy
+from agents.lm.player.policy import LMPolicy, language_models
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.parts import Ablation, Addition
@@ -224,6 +224,7 @@ class TestExploiter:
         policies["FRANCE"] = ExploiterPolicy(nice, agents.make("dumbbot"), years=1, last_years=1)
         game = play(policies, welfare_env.Rules(years=3))
         assert game.units["FRANCE"] == ()
+        assert list(language_models(ExploiterPolicy(policies["FRANCE"], HoldPolicy()))) == [nice]
 
 
 class TestPrograms:
