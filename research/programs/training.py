@@ -1,6 +1,6 @@
 """Do learners find the good programs? The table, figures and pictures of docs/training-modal.md.
 
-python -m research.programs.training    # hours; trainings are saved in runs/modal-pictures, and resumed
+python -m research.programs.training    # half an hour; trainings are saved in runs/modal-pictures, and resumed
 """
 
 from __future__ import annotations
