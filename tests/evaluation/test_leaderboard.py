@@ -9,7 +9,7 @@ import pytest
 import evaluation
 import welfare_env
 from agents.lm.reading.parsing import reply_schema
-from agents.lm.stub.replies import CHARACTERS, babbler, pacifist, raider
+from agents.lm.stub.replies import babbler, pacifist, raider
 from agents.specs import read_profile
 from evaluation import GameSpec
 from evaluation.experiment_files.description import load_experiment, parse_experiment
@@ -112,28 +112,16 @@ class TestPage:
         assert "<th scope=row></th>" not in report_page(study)
 
 
-class TestCharacters:
-    @pytest.mark.parametrize("name", CHARACTERS)
-    def test_play_any_game(self, name: str) -> None:
-        words = Rules(years=1, message_rounds=1, press="tokens", mediator=True)
-        for options, rules in ((",schema=none", RULES), (",schema=form,add=all", RULES), ("", words)):
-            result = evaluation.self_play(f"lm:scripted/{name}{options}", 1, rules=rules, map_name="clique:3")
-            assert result.usage is not None
-            assert result.usage.failed == 0
+def test_what_the_stub_models_order() -> None:
+    spring = Game(rules=RULES)
+    winter = Game.from_position("W1901A", {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR", "MAR"]})
+    in_spring, in_winter = (reply_schema(game.view("FRANCE", "messages", 1)) for game in (spring, winter))
 
-    def test_what_they_order(self) -> None:
-        spring, winter = (
-            Game(rules=RULES),
-            Game.from_position("W1901A", {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR", "MAR"]}),
-        )
+    def orders(answer: Any, schema: Any) -> dict[str, str]:
+        return dict(json.loads(answer("JSON", schema))["orders"])
 
-        def orders(answer: Any, game: Game) -> dict[str, str]:
-            schema = reply_schema(game.view("FRANCE", "messages", 1))
-            return dict(json.loads(answer("JSON", schema))["orders"])
-
-        assert orders(pacifist, spring) == {"F BRE": "F BRE H", "A MAR": "A MAR H", "A PAR": "A PAR H"}
-        assert orders(pacifist, winter) == {"A PAR": "A PAR D"}
-        assert all(" - " in order for order in orders(raider, spring).values())
-        assert list(orders(raider, winter).values()) in (["A MAR B"], ["F MAR B"])
-        texts = [babbler(f"JSON {number}", reply_schema(spring.view("FRANCE", "messages", 1))) for number in range(6)]
-        assert any("A ATLANTIS - MOON" in text for text in texts)
+    assert orders(pacifist, in_spring) == {"F BRE": "F BRE H", "A MAR": "A MAR H", "A PAR": "A PAR H"}
+    assert orders(pacifist, in_winter) == {"A PAR": "A PAR D"}
+    assert all(" - " in order for order in orders(raider, in_spring).values())
+    assert list(orders(raider, in_winter).values()) in (["A MAR B"], ["F MAR B"])
+    assert any("A ATLANTIS - MOON" in babbler(f"JSON {number}", in_spring) for number in range(6))

@@ -2,7 +2,6 @@
 
 import csv
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,21 +77,6 @@ def results() -> dict[str, tuple[str, Printable]]:
         "surplus": ("", surplus),
         "costs": ("", attacked.costs),
     }
-
-
-@pytest.mark.slow
-def test_all_kinds_are_here(results: dict[str, tuple[str, Printable]]) -> None:
-    def kinds(kind: type) -> Iterator[type]:
-        for each in kind.__subclasses__():
-            yield each
-            yield from kinds(each)
-
-    known = {type(result) for _, result in results.values()}
-    ours = {kind for kind in kinds(Printable) if kind.__module__.startswith("evaluation.")}
-    bases = {
-        kind for kind in ours if kind.__name__ in ("GamesResult", "PlayedResult", "WitnessedResult", "ExactResult")
-    }
-    assert ours - bases == known
 
 
 def test_printed_results_are_short(results: dict[str, tuple[str, Printable]]) -> None:
