@@ -106,6 +106,12 @@ class TestEndOfTheGame:
         for other in (earlier, taking_spain(18, Rules())):
             assert (other.is_done, other.winner) == (False, None)
 
+    def test_a_leader_that_takes_no_center_does_not_win(self, engine: str) -> None:
+        centers = {"AUSTRIA": load_board().centers[:20], "TURKEY": load_board().centers[20:]}
+        game = Game.from_position("F1905M", {"AUSTRIA": ["A BUR"]}, centers, rules=STANDARD, engine=engine)
+        game.advance()
+        assert (game.is_done, game.winner) == (False, None)
+
     @pytest.mark.parametrize(("second", "winner"), [("A MUN - BUR", None), ("A MUN H", "FRANCE")])
     def test_nobody_wins_while_two_have_as_many(self, tmp_path: Path, second: str, winner: str | None) -> None:
         """Both reach the two centers of a victory in the same Fall, or only one."""
