@@ -13,6 +13,7 @@ from agents.scripted.deterrents.posse import PossePolicy
 from agents.toy_boards.punishing import punishing_orders
 from tests import playing
 from tests.playing import seated
+from welfare_env import Game
 from welfare_env.errors import WelfareEnvError
 
 RULES = ("grim", "police", "sheriff", "marshal")
@@ -481,3 +482,17 @@ def test_punish_plays_on_toy_boards_only():
     policy = seated("punish")
     with pytest.raises(WelfareEnvError, match="clique:n"):
         policy.act(None, {"view": welfare_env.Game(rules=QUIET).view("FRANCE")})
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("marshal:armed=yes", "and is armed"),
+        ("marshal:forgive=2", "gone for 2 years"),
+        ("marshal:last_years=3", "In the last 3 years"),
+        ("marshal:slack=2", "more than 2 centers"),
+    ],
+)
+def test_its_words_name_its_options(spec, words):
+    view = Game.from_position("S1902M", {}, {"FRANCE": ["PAR"]}).view("FRANCE", "messages", 1)
+    assert words in str(seated(spec).act(None, {"view": view})["messages"])

@@ -15,9 +15,11 @@ import pytest
 from rich.console import Console
 
 import evaluation
+import welfare_env
 from evaluation import GameSpec
 from evaluation.cli import attacks
 from evaluation.cli import commands as command_line
+from evaluation.cli.options import read_coalitions
 from evaluation.tables.attack_tables import coalition_tables, exploitability_table
 from welfare_env import Rules
 from welfare_env.game.record import load_record
@@ -228,3 +230,8 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path, lasting_
     assert 'if __name__ == "__main__":' in unguarded.stderr
     assert len(lasting_lines(unguarded.stderr)) < 30
     assert (guarded.returncode, guarded.stdout, lasting_lines(guarded.stderr)) == (0, "3\n", [])
+
+
+def test_coalitions_in_any_case():
+    powers = welfare_env.load_board().powers
+    assert read_coalitions("france,Germany + TURKEY", powers) == [["FRANCE"], ["GERMANY", "TURKEY"]]

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import agents
 import evaluation
 from agents import DovePolicy
-from evaluation import CrossPlayResult, GameStore
-from evaluation.experiments.cross_play import all_mixes
+from evaluation import CrossPlayResult, GameStore, Setting
+from evaluation.experiments.cross_play import _games, all_mixes
 from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import cell
 from tests.evaluation.conftest import call
@@ -200,3 +201,16 @@ def test_the_table_of_policies_has_each_number_under_its_name(stored: tuple[Cros
     assert columns["policy"] == list(result.policies)
     for name, found in numbers.items():
         assert columns[name] == [cell(found[policy]) for policy in result.policies]
+
+
+def test_neighbors_are_drawn_anew_in_each_rotation():
+    setting = Setting(rules=Rules(press=None))
+    mix = [(4, agents.specs.read("dove")), (3, agents.specs.read("hold"))]
+    games = [tuple(policy.text for _, policy in game.players) for game in _games(setting, mix, 14)]
+    assert set(games[:7]) != set(games[7:])
+
+
+def test_a_mediator_has_no_part_in_a_mix():
+    rules = Rules(years=1, press="tokens", message_rounds=1, mediator=True)
+    found = evaluation.cross_play(["prosocial", "hold"], 3, types=1, map_name="clique:3", rules=rules)
+    assert all("MEDIATOR" not in seats for mix in found.mixes.values() for seats in mix.seats)

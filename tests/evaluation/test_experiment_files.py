@@ -14,6 +14,7 @@ from evaluation.experiment_files.description import filled_template, parse_exper
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.play.runner import Begun
 from evaluation.report.report_folder import write_results
+from evaluation.tables.rules_text import option_sentences
 from welfare_env import Rules, WelfareEnvError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,3 +180,16 @@ def test_templates(template: str, profile: str, words: dict[str, str], made: str
 
 
 # In words
+
+
+def test_a_coordinated_attack_is_told():
+    study = {
+        "paper_code": False,
+        "simultaneous": False,
+        "measure": ["exploitability"],
+        "deviators": ["pact"],
+        "coordinated": True,
+        "selection_games": 1,
+        "template": "{profile}",
+    }
+    assert "Deviators: pact; one policy plays all members" in " ".join(option_sentences(study))

@@ -231,3 +231,9 @@ def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: 
 def test_one_worker_is_this_process() -> None:
     with Workers(1) as workers:
         assert list(workers.run(lambda task: os.getpid(), [1, 2])) == [(1, os.getpid()), (2, os.getpid())]
+
+
+def test_a_profile_may_name_the_mediator():
+    setting = evaluation.Setting(rules=Rules(mediator=True), map_name="clique:3")
+    (spec,) = setting.games(read_profile("MEDIATOR*dove + 3*hold"), 1)
+    assert spec.written["MEDIATOR"] == "dove"

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+import agents
+import evaluation
 from agents.specs import read_profile
 from evaluation import GameSpec, Setting, exploitability, measure
-from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter
+from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter, read_deviators
 from evaluation.measures.gains import exploitability_of
 from welfare_env import Game, Rules
 
@@ -95,3 +97,18 @@ def test_every_attack_has_its_witness() -> None:
 
 
 # Who has used what
+
+
+TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=1, press=None)}
+
+
+def test_usage_is_told_by_part():
+    found = evaluation.exploitability("lm:scripted/stub", 1, deviator="hold", coalitions=["PLAYERA"], **TOY)
+    assert found.usage_by_part["profile"]["scripted/stub"].calls == found.usage.calls
+
+
+def test_deviators_of_one_name_are_told_apart():
+    found = read_deviators(
+        [agents.HoldPolicy(), agents.HoldPolicy()], read_profile("dove"), "dove", evaluation.Setting()
+    )
+    assert len({each.name for each in found}) == 2

@@ -187,3 +187,17 @@ def test_different_policies_of_one_name_are_numbered():
 def test_a_title_names_the_players(policies, title):
     players = dict(zip("ABCDEFG", policies, strict=False))
     assert game_title(players, {power: power for power in players}) == title
+
+
+def test_a_replay_has_the_reasoning_and_the_promises_of_language_models():
+    players = dict.fromkeys(("PLAYERA", "PLAYERB", "PLAYERC"), "lm:scripted/stub,summariser=none")
+    record = evaluation.play_game(GameSpec(tuple(players.items()), 0, Rules(years=1), "clique:3", "fast"))
+    told, facts = annotations_of(Game.from_record(record), record["welfare_env"]), record["welfare_env"]
+    turns = facts["language_models"]["PLAYERA"][0]["turns"]
+    assert (
+        [one.text for one in told.reasoning if one.player == "PLAYERA"]
+        == [turn["reasoning"] for turn in turns if turn["reasoning"]]
+        != []
+    )
+    judged = [one.is_kept for one in analyze_messages(record).promises if one.is_kept is not None]
+    assert told.measures.get("Promises kept") == (f"{judged.count(True)} of {len(judged)}" if judged else None)

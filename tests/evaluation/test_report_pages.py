@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from evaluation.report.page import caveats, report_page
+
 pytest.importorskip("matplotlib")
 
 from agents.runtime.colors import POLICIES, SERIES, policy_colors
@@ -63,3 +65,15 @@ def test_every_option_of_the_rules_is_told() -> None:
     for name, value in Rules(years=2, progressive=(1, 2)).to_dict().items():
         changed = other.get(name, [1, 2] if name == "progressive" else True)
         assert rules_text({name: changed}) != rules_text(usual.to_dict()), (name, value)
+
+
+def test_every_element_is_closed():
+    page = report_page(read_study(Path(__file__).parents[2] / "docs" / "leaderboard"))
+    for tag in ("table", "tr", "div", "p", "ul", "small"):
+        assert page.count(f"<{tag}>") + page.count(f"<{tag} ") == page.count(f"</{tag}>"), tag
+
+
+def test_a_page_of_stubs_says_so():
+    told = " ".join(caveats(read_study(Path(__file__).parents[2] / "docs" / "leaderboard")))
+    assert "stub with invented replies" in told
+    assert "Promises are found" in told

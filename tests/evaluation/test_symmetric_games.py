@@ -193,3 +193,8 @@ def test_invaders_gain_what_they_get_more_than_the_residents() -> None:
     assert dilemma.invasion["B", "A"].high < 0
     paid = dilemma.tables[:, 0, 1] - dilemma.tables[:, 0, 0]
     assert dilemma.invasion["A", "B"].per_game == pytest.approx(paid.tolist())
+
+
+def test_invaders_that_were_not_played_are_left_out():
+    samples = [{(2, 0): [1.0, np.nan], (0, 2): [np.nan, 1.0]}] * 5
+    assert SymmetricGame.of("AB", samples).invasion == {}

@@ -262,3 +262,9 @@ def test_a_printed_game_shows_the_position_and_the_last_orders() -> None:
     assert "PLAYERA: A HAX - CAX" in shown
     assert all(unit in shown for units in game.units.values() for unit in units)
     assert repr(game) == "<Game on clique:3 in F1901M>"
+
+
+def test_text_arrives_as_it_was_sent():
+    game, text = Game(), "\x00🕊\u202e \n  two  " + "x" * 3980
+    game.send("FRANCE", "GLOBAL", text)
+    assert game.view("TURKEY").messages[-1].text == text

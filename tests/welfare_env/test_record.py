@@ -310,3 +310,21 @@ def test_a_saved_game_without_its_own_section_is_damaged(small: Callable[[], Any
     record["phases"][-1]["state"]["welfare_env"] = record.pop("welfare_env")
     with pytest.raises(RecordError, match="welfare_env"):
         Game.from_record(record)
+
+
+@pytest.mark.parametrize(
+    ("press", "wrong"),
+    [
+        ("text", {"recipient": "NOBODY"}),
+        ("text", {"message": ""}),
+        ("text", {"message": ["x"]}),
+        ("tokens", {"message": "accept!"}),
+    ],
+)
+def test_messages_of_a_saved_game_are_checked(press, wrong):
+    game = Game(rules=Rules(press=press))
+    game.send("FRANCE", "GERMANY", "accept")
+    record = json.loads(json.dumps(game.record()))
+    record["phases"][0]["messages"][0] |= wrong
+    with pytest.raises(RecordError):
+        Game.from_record(record, allow_edited=True)

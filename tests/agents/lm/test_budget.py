@@ -341,3 +341,7 @@ class TestErrors:
 
         with pytest.raises(ConfigError, match=fault):
             AdaptedModel(Odd()).complete(QUESTION)
+
+
+def test_a_sum_with_an_unknown_price_is_unknown():
+    assert (Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, None)).dollars is None

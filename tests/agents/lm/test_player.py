@@ -290,3 +290,8 @@ def test_a_grammar_reaches_the_model():
         agents.make(f"lm:openai/x,{server},grammar=ebnf")
     with pytest.raises(UnknownAgentError, match="no setting 'grammar'"):
         agents.make("lm:anthropic/x,grammar=vllm")
+
+
+def test_models_are_sampled_as_in_the_paper():
+    style = agents.make("lm:scripted/stub").style
+    assert (style.temperature, style.top_p) == (1.0, 0.9)

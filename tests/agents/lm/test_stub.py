@@ -17,7 +17,7 @@ import openai
 import pytest
 
 import agents
-from agents.lm import Block, OpenAIModel, Request
+from agents.lm import Block, OpenAIModel, Request, make_model
 from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, views
 from agents.lm.errors import ConfigError
 from agents.lm.player.policy import LMPolicy
@@ -181,3 +181,10 @@ def test_obeys() -> None:
     twice = f'{{"word": "{SECRET}", "word": "{SECRET}"}}'
     for wrong in ('{"word": "none"}', "{}", "[]", '{"word": 1}', twice, "[" * 9999):
         assert not obeys(wrong, PROBE.schema or {})
+
+
+def test_the_server_has_the_characters_too():
+    request = Request((), (Block("Reply with JSON.\nYour units: A PAR, F BRE.\n"),))
+    with StubServer() as server:
+        asked = make_model("openai/pacifist", base_url=f"{server.url}/v1").complete(request)
+    assert asked.text == make_model("scripted/pacifist").complete(request).text

@@ -17,6 +17,7 @@ from agents.rl import TRAINED, checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork, Size
+from agents.rl.player import _seen
 from agents.seat_env import SeatEnv
 from evaluation.play import runner
 from evaluation.play.game_spec import GameSpec
@@ -27,7 +28,7 @@ from training.board.playing import play_games
 from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.seats import LEARNER, Lineup
-from welfare_env import Rules
+from welfare_env import Game, Rules
 
 
 @pytest.fixture(scope="module")
@@ -264,3 +265,11 @@ def test_the_best_response_gains_more_than_the_scripted_exploiter():
         "prosocial", 2, deviator="rl:best-response", coalitions=["ITALY"], rules=Rules(press=None)
     )
     assert found.best_gain.gain.value > 5.0  # the scripted exploiter: 4.72 [4.30, 5.00], the best of the paper's seats
+
+
+def test_a_network_of_standard_games_sees_no_welfare_points():
+    seen = [
+        _seen(Game.from_position("S1902M", {}, {}, welfare={"FRANCE": points}).view("FRANCE"), Rules("standard"))
+        for points in (0, 9)
+    ]
+    assert (seen[0] == seen[1]).all()
