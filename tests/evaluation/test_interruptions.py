@@ -15,8 +15,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import evaluation
+from evaluation.cli.commands import app
 
 CODE = Path(evaluation.__file__).parents[1]
 PATIENCE = 600  # seconds after which what never comes is a failure; no machine is so slow
@@ -276,6 +278,18 @@ def test_an_interruption_says_how_to_go_on(launch: Launch, store_path: Path, wor
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("stop")
+def test_an_impatient_interruption_ends_as_well(launch: Launch, store_path: Path) -> None:
+    options = ("--games", "60", "--years", "3", "--message-rounds", "0", "--workers", "2", "--store", str(store_path))
+    process = launch(SCRIPT, "self-play", PLAYER, *options)
+    _wait_for(lambda: len(_stored(store_path)) >= 3, process)
+    while process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.05)
+    assert 3 <= len(_stored(store_path)) < 60
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_command_goes_on_where_it_was(launch: Launch, tmp_path: Path, workers: int, stop: Path) -> None:
     command = (*LONG, "--workers", str(workers), "--store", "killed.sqlite", "--json")
@@ -325,3 +339,25 @@ def test_a_lost_worker_is_told(launch: Launch, store_path: Path, lasting_lines) 
     (line,) = lasting_lines(err)
     assert line.startswith("error: a worker process ended")
     assert "Finished games are in the store" in line
+
+
+COMMANDS = {
+    "exact": ("exact.load_board", ["exact", "hold"]),
+    "messages": ("games.open_store", ["messages"]),
+    "replay": ("games.saved_games", ["replay", "1"]),
+    "transcript": ("games.saved_games", ["transcript", "1"]),
+    "games": ("games.open_store", ["games"]),
+    "plot": ("experiments.read_study", ["experiment", "folder", "--plot", "png"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("called", "command"), COMMANDS.values(), ids=COMMANDS)
+def test_they_start_again(called: str, command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(f"evaluation.cli.{called}", interrupted)
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, done.stderr) == (130, "interrupted: run the same command to start over\n")
