@@ -245,6 +245,15 @@ def test_a_posse_attacks_together():
     assert "RUM" in [unit[2:5] for units in (game.view("ITALY").units.values()) for unit in units]
 
 
+def test_a_posse_supports_with_one_unit_more_than_the_enemy_can():
+    for held, supports in [(["A RUM"], 1), (["A RUM", "A GAL"], 2)]:
+        placed = {"TURKEY": ["F BUL/EC"], "AUSTRIA": ["A BUD", "A SER"], "RUSSIA": ["F SEV"], "ITALY": held}
+        game = welfare_env.Game.from_position("S1905M", units=placed, centers={"ITALY": ["RUM"]}, rules=QUIET)
+        friends = ("TURKEY", "AUSTRIA", "RUSSIA")
+        orders = [order for who in friends for order in posse(who, {"ITALY"}).orders(game.view(who))]
+        assert sum(" S " in order and order.endswith(" - RUM") for order in orders) == supports
+
+
 def test_a_posse_does_not_bounce_itself_or_its_friends():
     """Two fleets of Turkey bounced at Sevastopol, and two armies of Germany at Warsaw: Russia kept both."""
     placed = {"TURKEY": ["F BLA", "F ARM"], "GERMANY": ["A SIL", "A PRU"], "AUSTRIA": ["A GAL", "A BUD"]}

@@ -18,10 +18,10 @@ import evaluation
 import welfare_env
 from agents.lm.errors import ConfigError
 from agents.lm.stub.replies import stub_reply
-from agents.seat_env import SeatEnv
+from agents.seat_env import Menus, SeatEnv
 from agents.specs import ProfileError
 from evaluation.play.game_spec import game_seed
-from welfare_env import Game, Rules
+from welfare_env import Game, Rules, load_board
 from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownPowerError
 
 ID = "WelfareDiplomacySeat-v0"
@@ -365,3 +365,11 @@ def test_a_copy_of_a_game_by_text_goes_on_as_its_original() -> None:
         turns = [each.step(stub(each)) for _ in range(3)]
         told.append((turns, each.record(), played(each, stub, seed=5)))
     assert told[1:] == told[:-1]
+
+
+def test_every_order_that_can_be_chosen_has_a_place_among_those_of_its_province():
+    board = load_board("standard")
+    menus = Menus(board)
+    chosen = np.flatnonzero(menus.place_of >= 0)
+    assert menus.sizes.sum() == len(menus.order_at) == len(chosen) + len(board.provinces)  # "no order" in each
+    assert (menus.order_at[menus.place_of[chosen]] == chosen).all()

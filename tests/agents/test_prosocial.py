@@ -3,11 +3,12 @@
 import itertools
 from collections import Counter
 
+import numpy as np
 import pytest
 from scipy import optimize
 
 import welfare_env
-from agents.scripted.center_partition import PartitionError, partition
+from agents.scripted.center_partition import PartitionError, _worth, partition
 from tests.playing import orders_at
 
 MAPS = ["standard", pytest.param("ancmed", marks=pytest.mark.slow), "clique:3"]
@@ -156,3 +157,7 @@ RETREAT = {"units": {"ITALY": ["A BUR"]}, "centers": {"FRANCE": ["MAR"], "GERMAN
 )
 def test_what_it_orders(phase, position, orders):
     assert orders_at("prosocial", phase=phase, **position) == orders
+
+
+def test_each_further_center_adds_its_part_of_the_logarithm():
+    assert sum(_worth(2, gain) for gain in (1, 2, 3)) == pytest.approx(np.log(5) - np.log(2))

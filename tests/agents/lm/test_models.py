@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -21,8 +22,8 @@ from agents.lm import AnthropicModel, Block, OpenAIModel, Reply, Request, make_m
 from agents.lm.errors import ENDING_KINDS, PASSING_KINDS, AccessError, ConfigError, ModelError, PromptError
 from agents.lm.models import limits
 from agents.lm.models.budget import Budget
-from agents.lm.models.openai import GRAMMARS
-from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Price
+from agents.lm.models.openai import GRAMMARS, _counts
+from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Counts, Price
 from agents.lm.models.remote import FIRST_QUESTIONS, REMOTE, STREAMED, RemoteModel
 from agents.lm.reading.schemas import gbnf
 from agents.lm.stub.server import Response, refusal
@@ -66,6 +67,10 @@ def test_anthropic_gets_this(connect: Connect, question: Request, stub: InProces
         "max_tokens": 500,
         "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": question.schema}},
     }
+
+
+def test_what_was_not_asked_for_is_not_sent() -> None:
+    assert "output_config" not in AnthropicModel("any").fields(ASKED)
 
 
 def test_openais_own_server_gets_more(connect: Connect, stub: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,6 +188,10 @@ def test_tokens(body: Any, counts: Any, connect: Connect, question: Request, stu
     used = connect("openai" if "choices" in body else "anthropic").complete(question).usage
     expected = counts or (question.max_prompt_tokens, 0, 40, 0)
     assert (used.input_tokens, used.cached_tokens, used.output_tokens, used.reasoning_tokens) == expected
+
+
+def test_what_a_server_does_not_count_is_nothing() -> None:
+    assert _counts(SimpleNamespace(prompt_tokens=9, completion_tokens=4)) == Counts(9, 0, 0, 4, 0)
 
 
 @pytest.mark.parametrize("most", [500, LONG])
