@@ -167,11 +167,11 @@ class Copy:
         code, failures = os.waitstatus_to_exitcode(status), cache / "v" / "cache" / "lastfailed"
         if code in (0, NO_TESTS):
             return SURVIVED, []
-        if code < 0:  # a crash, as when compiled code writes outside its arrays
+        told = log.read_text(encoding="utf-8", errors="replace")
+        if code < 0 or "ImportError while loading conftest" in told:  # compiled code that writes outside its arrays
             return KILLED, []
         if code not in (1, 2) or not failures.exists():  # 2: a test file cannot be imported any more
-            end = log.read_text(encoding="utf-8", errors="replace")[-2000:]
-            raise MutationError(f"{' '.join(arguments)}: pytest ended with {code}:\n{end}")
+            raise MutationError(f"{' '.join(arguments)}: pytest ended with {code}:\n{told[-2000:]}")
         return KILLED, list(json.loads(failures.read_text(encoding="utf-8")))
 
     def _become_pytest(self, arguments: Sequence[str], log: Path) -> NoReturn:
