@@ -16,7 +16,7 @@ import evaluation
 from agents import DovePolicy
 from evaluation import CrossPlayResult, GameStore, Setting
 from evaluation.experiments.cross_play import _games, all_mixes
-from evaluation.tables.cross_play_tables import player_table
+from evaluation.tables.cross_play_tables import invasion_table, player_table
 from evaluation.tables.game_tables import cell
 from tests.evaluation.conftest import call
 from welfare_env import Rules
@@ -214,3 +214,10 @@ def test_a_mediator_has_no_part_in_a_mix():
     rules = Rules(years=1, press="tokens", message_rounds=1, mediator=True)
     found = evaluation.cross_play(["prosocial", "hold"], 3, types=1, map_name="clique:3", rules=rules)
     assert all("MEDIATOR" not in seats for mix in found.mixes.values() for seats in mix.seats)
+
+
+def test_nobody_invades_itself(stored: tuple[CrossPlayResult, Path]) -> None:
+    result, _ = stored
+    columns = [[str(each) for each in column.cells] for column in invasion_table(result).columns]
+    assert columns[0] == list(result.policies)
+    assert [column.index("") for column in columns[1:]] == [0, 1]

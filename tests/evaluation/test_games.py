@@ -14,7 +14,7 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import GameSpec, GameStore, Runner, Setting, StoreError, Workers, play_game
 from evaluation.play import runner
-from evaluation.play.game_spec import game_seed
+from evaluation.play.game_spec import _reported_seeds, game_seed
 from welfare_env import Rules, RulesError
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE
@@ -237,3 +237,7 @@ def test_a_profile_may_name_the_mediator():
     setting = evaluation.Setting(rules=Rules(mediator=True), map_name="clique:3")
     (spec,) = setting.games(read_profile("MEDIATOR*dove + 3*hold"), 1)
     assert spec.written["MEDIATOR"] == "dove"
+
+
+def test_games_for_choosing_keep_off_the_seeds_of_the_reported_ones():
+    assert {game_seed(7, game) for game in range(1000)} == _reported_seeds(7)

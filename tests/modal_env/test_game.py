@@ -1,10 +1,12 @@
 """The game of choosing a program: payoffs, the five costs, mixes, best replies, and what it refuses."""
 
 from fractions import Fraction as F
+from typing import Any
 
 import pytest
 
-from modal_env.games.game import COSTS, PAYOFFS, ProgramGame, exact, meet
+from modal_env.errors import GameError
+from modal_env.games.game import COSTS, PAYOFFS, ProgramGame, arranged, exact, meet
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
 from modal_env.logic.notation import parse
 
@@ -72,3 +74,10 @@ def test_a_mix_may_be_written_in_three_ways() -> None:
 )
 def test_a_float_is_the_decimal_number_that_it_prints_as(value: object, fraction: F) -> None:
     assert exact(value, "epsilon") == fraction
+
+
+@pytest.mark.parametrize("given", [{"Nobody": 1}, {3: 1}, {"FB": 1, "FairBot": 2}])
+def test_what_is_given_for_unknown_agents_or_twice_is_refused(given: dict[Any, int]) -> None:
+    with pytest.raises(GameError):
+        arranged(["FairBot", "DefectBot"], given, 0)
+    assert arranged(["FairBot", "DefectBot"], {"db": 1}, 0) == [0, 1]
