@@ -328,3 +328,11 @@ def test_messages_of_a_saved_game_are_checked(press, wrong):
     record["phases"][0]["messages"][0] |= wrong
     with pytest.raises(RecordError):
         Game.from_record(record, allow_edited=True)
+
+
+@pytest.mark.parametrize(("centers", "count", "homes"), [(["PAR", "MAR", "BRE"], 2, ["MAR", "BRE"]), ([], -1, [])])
+def test_winter_says_what_may_be_built_and_has_to_leave(centers: list[str], count: int, homes: list[str]) -> None:
+    """As the package's files: a negative count are units to remove."""
+    game = Game.from_position("W1901A", {"FRANCE": ["A PAR"]}, {"FRANCE": centers})
+    builds = game.record()["phases"][-1]["state"]["builds"]["FRANCE"]
+    assert (builds["count"], sorted(builds["homes"])) == (count, sorted(homes))
