@@ -167,12 +167,12 @@ class Copy:
         code, failures = os.waitstatus_to_exitcode(status), cache / "v" / "cache" / "lastfailed"
         if code in (0, NO_TESTS):
             return SURVIVED, []
+        if code in (1, 2) and failures.exists():
+            return KILLED, list(json.loads(failures.read_text(encoding="utf-8")))
         told = log.read_text(encoding="utf-8", errors="replace")
-        if code < 0 or "ImportError while loading conftest" in told:  # compiled code that writes outside its arrays
+        if code < 0 or "\nE   " in told:  # compiled code wrote outside its arrays; or the tests cannot be imported
             return KILLED, []
-        if code not in (1, 2) or not failures.exists():  # 2: a test file cannot be imported any more
-            raise MutationError(f"{' '.join(arguments)}: pytest ended with {code}:\n{told[-2000:]}")
-        return KILLED, list(json.loads(failures.read_text(encoding="utf-8")))
+        raise MutationError(f"{' '.join(arguments)}: pytest ended with {code}:\n{told[-2000:]}")
 
     def _become_pytest(self, arguments: Sequence[str], log: Path) -> NoReturn:
         """In a forked process: run tests in the copy, within the time limit, and exit."""
