@@ -1,1 +1,1 @@
-"""Whether our measures are right: published figures played again, and reported gains in fresh games."""
+"""Whether our measures are right: published figures played again, coverage of intervals, equilibria of Gambit."""
