@@ -8,19 +8,17 @@ from typing import Annotated
 import typer
 
 from research.learning.populations import populations, profiles
-from research.learning.rewards import clique, critic, standard
+from research.learning.rewards import rewards
 from research.learning.robbers import robbers
 from research.learning.words import words
 from research.tables import Folder
 
 SECTIONS = {
-    "rewards": clique,
-    "standard": standard,
+    "rewards": rewards,
     "robbers": robbers,
     "populations": populations,
     "profiles": profiles,
     "words": words,
-    "critic": critic,
 }
 POWERS = ("PLAYERA", "PLAYERB", "PLAYERC", "PLAYERD")
 

@@ -21,45 +21,39 @@ from matplotlib.figure import Figure
 MAX_NUMBERS = 12  # with more policies, cells of payoffs have no numbers
 STYLES = ("-", "--", "-.", ":")
 CLIQUE = {2.0: "optimum", 1.0: "armed peace"}  # points per year on cliques
-STANDARD = {4.86: "prosocial players", 2.2: "random players"}
 NAMES = {"own": "own points", "social": "mean of all points", "inequity": "own points, averse to inequity"}
 REWARDS = {"social": GREEN, "own": VERMILION, "inequity": PINK}
-NEVER, SOMETIMES, ALWAYS = "no robber", "a robber in some games", "a robber in every game"
-MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # line styles
 
 
-def draw_rewards(groups: Mapping[str, Sequence[Path]], is_toy: bool) -> Figure:
+def draw_rewards(groups: Mapping[str, Sequence[Path]]) -> Figure:
     """Curves of self-play. `groups`: reward -> its trainings."""
     figure, panel = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     for number, (reward, members) in enumerate(groups.items()):
         label = f"{name_of_reward(reward)} ({len(members)} seed{'s' * (len(members) > 1)})"
         _draw(panel, color_of_reward(reward), STYLES[number], members, POINTS, label)
-    _mark(panel, CLIQUE if is_toy else STANDARD)
-    panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
+    _mark(panel)
+    panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2))
     title = "reward in training; bands: lowest to highest seed"
     figure.legend(fontsize=8, loc="outside lower center", ncols=2, title=title, title_fontsize=8, frameon=False)
     return figure
 
 
-def draw_robbers(groups: Mapping[tuple[str, str], Sequence[Path]], curves: Mapping[str, tuple[str, ...]]) -> Figure:
-    """Robbers among cooperators: colors show the cooperators' reward, line styles how often there is a robber.
+def draw_robbers(groups: Mapping[str, Sequence[Path]], metrics: tuple[str, str]) -> Figure:
+    """A robber among cooperators: a color per reward of the cooperators.
 
     Args:
-        groups: (reward, frequency of robbers) -> the trainings.
-        curves: frequency of robbers -> the logged metrics: points of cooperators and, if there are any, of robbers.
+        groups: reward of the cooperators -> the trainings.
+        metrics: the logged points of the cooperators and of the robber.
     """
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.8), layout="constrained", sharey=True)
-    for (reward, met), members in groups.items():
-        for panel, metric in zip(panels, curves[met], strict=False):
-            label = f"{name_of_reward(reward)}; {met}" if panel is panels[0] else ""
-            _draw(panel, color_of_reward(reward), MET[met], members, metric, label)
-    for panel, title in zip(panels, ("cooperators", "robbers"), strict=True):
-        _mark(panel, CLIQUE)
+    for panel, metric, title in zip(panels, metrics, ("cooperators", "robbers"), strict=True):
+        for reward, members in groups.items():
+            _draw(panel, color_of_reward(reward), "-", members, metric, name_of_reward(reward))
+        _mark(panel)
         panel.set(xlabel="iteration", title=title, ylim=(0, 2.7))
     panels[0].set_ylabel("welfare points of a seat a year")
-    title = "reward of the cooperators; whom they meet. Bands: lowest to highest seed"
-    legend: dict[str, Any] = {"fontsize": 8, "title": title, "title_fontsize": 8, "frameon": False}
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, **legend)
+    legend: dict[str, Any] = {"title": "reward of the cooperators", "title_fontsize": 8, "frameon": False}
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8, **legend)
     return figure
 
 
@@ -112,8 +106,8 @@ def _draw(panel: Axes, color: str, style: str, folders: Sequence[Path], metric: 
     panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.18, linewidth=0)
 
 
-def _mark(panel: Axes, values: Mapping[float, str]) -> None:
-    """Reference lines: value -> name."""
-    for value, name in values.items():
+def _mark(panel: Axes) -> None:
+    """Lines of reference on cliques."""
+    for value, name in CLIQUE.items():
         panel.axhline(value, color=LEVEL, linewidth=0.8, linestyle=":")
         panel.text(1, value - 0.02, name, fontsize=8, va="top")

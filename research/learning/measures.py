@@ -47,18 +47,17 @@ def _exploited(folder: Path, network: str, powers: Sequence[str]) -> Exploitabil
     return exploitability(config["map_name"], player, config["years"], powers=powers, max_positions=MOST_POSITIONS)
 
 
-def attack(folder: Path, is_greedy: bool) -> dict[str, Any]:
-    """The last iterate, greedy or sampling: its welfare, and the gain of the portfolio's best deviator.
+def attack(folder: Path) -> dict[str, Any]:
+    """The last iterate, sampling orders: its welfare, and the gain of the portfolio's best deviator.
 
     The deviator and its seat are chosen on separate games.
     """
-    way = "yes" if is_greedy else "no"
-    return measured(folder, f"portfolio, greedy={way}, {GAMES} games", lambda: _attack(folder, way))
+    return dict(measured(folder, f"portfolio, greedy=no, {GAMES} games", partial(_attack, folder)))
 
 
-def _attack(folder: Path, way: str) -> dict[str, Any]:
+def _attack(folder: Path) -> dict[str, Any]:
     config = config_of(folder)
-    player = f"rl:({folder / 'checkpoint'}),greedy={way}"
+    player = f"rl:({folder / 'checkpoint'}),greedy=no"
     games = PopulationConfig(map_name=config["map_name"], years=config["years"], portfolio_games=GAMES)
     found = attacked(games, {player: 1.0})
     return {**found, "by": found["deviator"].partition(":nice=")[0]}  # an exploiter's face is the network itself

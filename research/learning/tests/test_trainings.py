@@ -89,6 +89,6 @@ def test_a_small_study_trains_measures_and_writes_its_table(tmp_path: Path, monk
     group = Group("tiny", {"map_name": "clique:2", "years": 2, "reward": "own", "games": 8}, 1, 2, max_iterations=2)
     monkeypatch.setattr(rewards, "on_clique", lambda reward: group)
     monkeypatch.setattr(rewards, "REWARDS", ("own",))
-    rewards.clique(tmp_path, ["PLAYERA"], tmp_path)
-    assert "own,1,2," in (tmp_path / "learning-rewards.csv").read_text()
+    rewards.rewards(tmp_path, ["PLAYERA"], tmp_path)
+    assert "own,2," in (tmp_path / "learning-rewards.csv").read_text()
     assert (tmp_path / "learning-rewards.png").exists()
