@@ -134,3 +134,12 @@ def test_what_the_command_of_an_attack_takes_over():
         "--games 2 --years 2 --map 'my maps/a.map' --press tokens --paper-code --witness worst.json"
     )
     assert read_deviators(exploiter.given, profile, "", Setting(**SMALL))[0].attackers == exploiter.attackers
+
+
+def test_thefts_keep_the_fair_share_or_up_to_two_more_and_squads_build_up_to_three_units():
+    found = thefts(10, 5)
+    centers = {(kind, int(spec.rpartition("=")[2])) for kind in ("theft", "squad") for spec in found[kind]}
+    assert centers == {("theft", 5), ("theft", 6), ("theft", 7), ("squad", 5), ("squad", 10)}
+    assert {force for force in range(9) if any(f"force={force}" in spec for spec in found["squad"])} == {1, 2, 3}
+    begun = {int(spec.rpartition("years=")[2].partition(",")[0]) for spec in found["theft"]}
+    assert begun == {0, 1, 5, 7, 8}
