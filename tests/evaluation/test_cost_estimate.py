@@ -1,7 +1,8 @@
-"""What is said of a run's cost before its first game."""
+"""Before the first game: what is said of a run's cost, and that policies are made once, to count all games."""
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from typer.testing import CliRunner
 
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
+from agents.specs.spec import Spec
 from evaluation.cli.commands import app
 from evaluation.experiments.cost_estimate import estimate
 from evaluation.experiments.exploitability import measure_exploitability
 from evaluation.experiments.self_play import measure_self_play
+from evaluation.play import runner
 from evaluation.play.game_spec import Setting
 from evaluation.play.runner import Begun, Runner
 from welfare_env import Rules
@@ -82,3 +85,64 @@ def test_a_command_says_it_before_the_first_game(tmp_path: Path, monkeypatch: py
     assert said.exit_code == 0
     assert "before the first of up to 2 games" in said.output
     assert "rehearsal" in said.output
+
+
+# Policies are made once, and all games are counted: the bar ends with the total.
+
+TOY = ["--map", "clique:3", "--years", "2", "--message-rounds", "0"]
+EXPERIMENT = """
+title = "Plans"
+measure = ["self-play", "exploitability", "red-team"]
+profiles = ["dove", "prosocial"]
+games = 1
+map_name = "clique:3"
+budget = "quick"
+[rules]
+years = 2
+message_rounds = 0
+"""
+
+
+class FirstGameError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["self-play", "dove", "hold", *TOY],
+        ["compare", "dove", "hold", *TOY],
+        ["exploitability", "dove", "--deviator", "portfolio", *TOY],
+        ["exploitability", "dove", "--deviator", "pact:years=1", "--coordinated", "--coalitions", "all-pairs", *TOY],
+        ["cross-play", "dove", "hold", "--background", "prosocial", *TOY],
+        ["red-team", "dove", "--budget", "quick", "--map", "clique:3", "--years", "2", "--message-rounds", "0"],
+        ["experiment", "FILE"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_policies_are_made_once_before_the_first_game(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE.toml").write_text(EXPERIMENT)
+    made: Counter[Spec] = Counter()
+    making: list[Spec] = []
+    make = Spec.make
+
+    def counted(spec: Spec, models: object = None) -> object:
+        made[spec] += not making  # parts of a policy are made with it
+        making.append(spec)
+        try:
+            return make(spec, models)  # type: ignore[arg-type]
+        finally:
+            making.pop()
+
+    def stop(*args: object) -> None:
+        raise FirstGameError
+
+    monkeypatch.setattr(Spec, "make", counted)
+    monkeypatch.setattr(runner, "play_game", stop)
+    command = [each.replace("FILE", "FILE.toml") for each in command]
+    run = CliRunner().invoke(app, [*command, "--workers", "1", "--store", "games.sqlite"])
+    assert isinstance(run.exception, FirstGameError), run.output
+    assert {count for spec, count in made.items() if spec.is_named} - {0} == {1}, made.most_common(3)
