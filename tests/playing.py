@@ -1,10 +1,16 @@
-"""Whole games that policies play, in both forms of an environment."""
+"""Whole games that policies play, in both forms of an environment; a scripted model, and the package's own games."""
 
+import contextlib
+import io
 from collections.abc import Mapping
 from typing import Any
 
+import diplomacy
+
 import agents
 from agents import Policy
+from agents.lm import Request
+from agents.lm.stub.replies import stub_reply
 from welfare_env import Game, Rules
 
 
@@ -43,3 +49,14 @@ def orders_at(
     """What a policy orders at a position (`Game.from_position`) without messages, sorted."""
     game = Game.from_position(**{"centers": {}, **position}, rules=rules or Rules(press=None))
     return sorted(seated(spec, power, seed).orders(game.view(power)))
+
+
+def as_the_stub(request: Request) -> str:
+    """What the stub of language models replies."""
+    return stub_reply(request.prompt, request.schema)
+
+
+def package_game(map_name: str = "standard") -> Any:
+    """A new game of the `diplomacy` package, without what it prints."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return diplomacy.Game(map_name=map_name)

@@ -1,14 +1,11 @@
 """Counts at the openings, as chess programs have them: an engine that counts right has its tables right."""
 
-import contextlib
-import io
 import itertools
-from typing import Any
 
-import diplomacy
 import numpy as np
 import pytest
 
+from tests.playing import package_game
 from tools.equivalence.lively import slots_of
 from welfare_env import Rules, load_board
 from welfare_env.engine import Engine, State
@@ -70,11 +67,6 @@ def reachable(engine: Engine, power: str) -> int:
         orders = [np.array(chosen, np.int32) if name == power else none for name in engine.board.powers]
         found.add(key(engine.step(start, orders)[0]))
     return len(found)
-
-
-def package_game(map_name: str) -> Any:
-    with contextlib.redirect_stdout(io.StringIO()):
-        return diplomacy.Game(map_name=map_name)
 
 
 @pytest.mark.parametrize("map_name", LEGAL)

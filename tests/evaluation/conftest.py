@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from agents.lm import Request, ScriptedModel
 from agents.lm.models.shared_models import SharedModels
-from agents.lm.stub.replies import stub_reply
 from evaluation import GameSpec, GameStore
 from evaluation.cli.commands import app
 from evaluation.play import runner
+from tests.playing import as_the_stub
 
 
 def call(*words: object, code: int = 0) -> str:
@@ -23,10 +23,6 @@ def call(*words: object, code: int = 0) -> str:
     outcome = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
     assert outcome.exit_code == code, outcome.output
     return outcome.stderr if code else outcome.stdout
-
-
-def as_the_stub(request: Request) -> str:
-    return stub_reply(request.prompt, request.schema)
 
 
 class Models(SharedModels):

@@ -1,24 +1,21 @@
 """`welfare-env import`: a game of the `diplomacy` package becomes one that `replay` reads."""
 
-import contextlib
-import io
 import json
 from pathlib import Path
 
-import diplomacy
 import pytest
 from diplomacy.utils.export import to_saved_game_format
 from typer.testing import CliRunner
 
 from evaluation.cli.commands import app
+from tests.playing import package_game
 
 
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
     """The first phases of a game in which all units hold, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    with contextlib.redirect_stdout(io.StringIO()):
-        theirs = diplomacy.Game()
+    theirs = package_game()
     while theirs.get_current_phase() != "S1902M":
         theirs.process()
     path = tmp_path / "game.json"

@@ -16,13 +16,9 @@ from modal_env.dynamics.basins import basins, wilson
 from modal_env.dynamics.populations import is_trapped, payoffs_of
 from modal_env.errors import GameError
 from modal_env.games.game import ProgramGame
-from modal_env.logic.library import POST
+from tests.modal_env.conftest import post
 
 EPSILONS = [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50), Fraction(1, 100), Fraction(1, 10_000)]
-
-
-def post(epsilon: Fraction | int | str) -> ProgramGame:
-    return ProgramGame(POST, epsilon)
 
 
 def uniform(seed: int, agents: int, starts: int) -> np.ndarray:

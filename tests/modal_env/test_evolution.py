@@ -8,15 +8,10 @@ from scipy.integrate import solve_ivp
 
 from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
-from modal_env.games.game import ProgramGame
-from modal_env.logic.library import POST
+from tests.modal_env.conftest import post
 
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
 EQUAL = [Fraction(1, 4)] * 4
-
-
-def post(epsilon: Fraction | int | str) -> ProgramGame:
-    return ProgramGame(POST, epsilon)
 
 
 class TestMotion:

@@ -8,15 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modal_env.dynamics.growth import growth
-from modal_env.games.game import ProgramGame
-from modal_env.logic.library import POST
+from tests.modal_env.conftest import post
 
 MATRICES = st.lists(st.lists(st.fractions(-3, 3, max_denominator=3), min_size=4, max_size=4), min_size=4, max_size=4)
 COUNTS = st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any)
-
-
-def post(epsilon: Fraction | int | str) -> ProgramGame:
-    return ProgramGame(POST, epsilon)
 
 
 def one_at_a_time(rows: list[list[Fraction]], counts: list[int], steps: int) -> list[str]:

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 
 from modal_env.dynamics.stability import jacobian, routh
 from modal_env.games.game import ProgramGame
-from modal_env.logic.library import POST
-
-
-def post(epsilon: Fraction) -> ProgramGame:
-    return ProgramGame(POST, epsilon)
+from tests.modal_env.conftest import post
 
 
 def mixes(e: Fraction) -> dict[str, list[Fraction]]:

@@ -13,14 +13,11 @@ import modal_env
 from modal_env import LIBRARY, POST, FairBot, ProgramGame, PrudentBot, SlipBot
 from modal_env.best_replies import CALLS
 from modal_env.games.ranges import Ranges
+from tests.modal_env.conftest import post
 
 SMALL = [F(1, 1000), F(1, 20), F(1, 10), F(6, 25)]
 """Prices below 1/4."""
 _, DEFECT, FAIR, PRUDENT = range(4)
-
-
-def post(epsilon: object = F(1, 10)) -> ProgramGame:
-    return ProgramGame(POST, epsilon)
 
 
 def good(e: F) -> list[F]:

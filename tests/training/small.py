@@ -19,7 +19,7 @@ SMALL = TrainConfig(
 DEFAULT = TrainConfig()
 
 
-def runner_of(play: Any, config: TrainConfig = DEFAULT) -> Any:
+def local_runner(play: Any, config: TrainConfig = DEFAULT) -> Any:
     """A runner of a `Play`, in this process."""
     from training.board.algorithm import make_config
     from training.board.runner import BatchedEnvRunner

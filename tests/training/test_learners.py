@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import training
 from agents.runtime.files import parse_json
-from tests.training.small import logged, runner_of, same, stop_after, weights_of
+from tests.training.small import local_runner, logged, same, stop_after, weights_of
 from training import TrainConfig, TrainingError
 from training.board import ppo
 from training.board.algorithm import make_config, play_of, spaces_of
@@ -34,7 +34,7 @@ SINGLES = ((0,), (1,), (2,))
 
 
 def runner_for(config: TrainConfig) -> BatchedEnvRunner:
-    return runner_of(play_of(config), config)
+    return local_runner(play_of(config), config)
 
 
 # Configs.

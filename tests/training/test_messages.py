@@ -16,7 +16,7 @@ from agents import ScriptedPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import to_send
-from tests.training.small import runner_of
+from tests.training.small import local_runner
 from training.board import ppo
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
@@ -130,7 +130,7 @@ class TestRunner:
     ) -> None:
         """The same words and orders give the same boards, and everybody hears what it hears there, neither more nor
         less, whenever it is asked."""
-        runner = runner_of(a_play(map_name=map_name, rules=replace(RULES, years=years)))
+        runner = local_runner(a_play(map_name=map_name, rules=replace(RULES, years=years)))
         asked = noted(runner, monkeypatch)
         for game in range(4):
             self.check_game(runner.reader, {power: asked[game, power] for power in range(len(runner.board.powers))})
@@ -162,7 +162,7 @@ class TestRunner:
         assert spoken > 10
 
     def test_the_league_talks(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        runner = runner_of(a_play(Lineup(((0,),), ("league",), (1.0,))))
+        runner = local_runner(a_play(Lineup(((0,),), ("league",), (1.0,))))
         size = layout_of(runner.board).size
         seen = np.array([packed for decisions in noted(runner, monkeypatch).values() for packed, _ in decisions])
         heard = seen[:, size:-2].reshape(len(seen), 3, -1)
@@ -172,7 +172,7 @@ class TestRunner:
     @pytest.mark.parametrize("rules", [replace(RULES, mediator=True), replace(RULES, press="text")])
     def test_other_press_is_refused(self, rules: Rules) -> None:
         with pytest.raises(TrainingError, match=r"mediator|press='text'"):
-            runner_of(a_play(rules=rules))
+            local_runner(a_play(rules=rules))
 
 
 class TestOpponents:
@@ -182,7 +182,7 @@ class TestOpponents:
         """Words count; free text and unknown recipients are silence, as in lenient games."""
         inside: dict = {}
         monkeypatch.setattr(Parrot, "heard", inside, raising=False)
-        runner_of(a_play(Lineup(((),), ("parrot",), (1.0,)))).sample()
+        local_runner(a_play(Lineup(((),), ("parrot",), (1.0,)))).sample()
         outside: dict = {}
         monkeypatch.setattr(Parrot, "heard", outside, raising=False)
         env = welfare_env.parallel_env("clique:3", rules=RULES)
@@ -199,7 +199,7 @@ class TestOpponents:
     def test_a_policy_that_answers_nonsense_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Parrot, "act", lambda self, observation, info: 7)
         with pytest.raises(TrainingError, match=r"'parrot'.*7"):
-            runner_of(a_play(Lineup(((),), ("parrot",), (1.0,)))).sample()
+            local_runner(a_play(Lineup(((),), ("parrot",), (1.0,)))).sample()
 
 
 class TestImitation:
@@ -245,7 +245,7 @@ class TestLearning:
 
     def test_the_module_draws_what_it_learns_from(self) -> None:
         """RLlib's own runners ask the module for actions."""
-        runner = runner_of(a_play())
+        runner = local_runner(a_play())
         module, reader = runner.module[LEARNER].unwrapped(), runner.reader
         state = welfare_env.Game("clique:3", RULES).position.state.row
         heard = np.stack([observe_messages(BOARD, RULES, power, []) for power in BOARD.powers] * 2)

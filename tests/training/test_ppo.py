@@ -15,7 +15,7 @@ import evaluation
 import welfare_env
 from evaluation.exact import exploitability
 from evaluation.exact.best_responses import best_response
-from tests.training.small import SMALL, runner_of, same, weights_of
+from tests.training.small import SMALL, local_runner, same, weights_of
 from training.board.algorithm import play_of
 from training.board.learner import PPOLearner
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT
@@ -99,7 +99,7 @@ def test_a_start_from_a_checkpoint(tmp_path, finished):
 
 def test_the_learner_reads_what_the_player_saw(tmp_path):
     config = config_of(tmp_path, years=6)
-    runner = runner_of(play_of(config), config)
+    runner = local_runner(play_of(config), config)
     episodes = runner.sample()
     batch = {
         Columns.OBS: np.concatenate([episode.observations.data[:-1] for episode in episodes]),
@@ -128,7 +128,7 @@ def test_the_league_keeps_its_newest_and_is_never_too_large():
 def test_a_checkpoint_is_an_opponent(tmp_path, finished):
     for number, spec in enumerate(("rl:{}", "rl:{},greedy=no")):
         config = config_of(tmp_path / str(number), 1, against=(spec.format(finished() / "checkpoint"),))
-        runner = runner_of(play_of(config), config)
+        runner = local_runner(play_of(config), config)
         assert runner._opponents[0].greedy is (number == 0)
         runner.sample()
 

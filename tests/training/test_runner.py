@@ -28,7 +28,7 @@ def runner_of(opponents=("learner",), coalitions=SINGLES, reward="own", games=6,
         num_games=games,
         seed=seed,
     )
-    return small.runner_of(play)
+    return small.local_runner(play)
 
 
 @pytest.mark.parametrize("variant", ["welfare", "standard"])

@@ -12,7 +12,7 @@ from agents import DovePolicy, HoldPolicy, PlannerPolicy, PunisherPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
 from agents.rl.token_press import Said
-from tests.training.small import runner_of
+from tests.training.small import local_runner
 from training import PopulationConfig
 from training.board.games import TextHistory
 from training.board.imitation import watch
@@ -164,7 +164,7 @@ def test_each_game_has_the_history_of_its_own(monkeypatch):
     monkeypatch.setattr(PunisherPolicy, "orders", watched)
     lineup = Lineup(((0,),), ("punisher:t=2,remembers=yes",), (1.0,))
     play = Play("clique:3", Rules(press=None, years=3), lineup, Size(8, 1))
-    runner = runner_of(replace(play, num_games=3))
+    runner = local_runner(replace(play, num_games=3))
     for _ in range(2):
         runner.sample()
     assert {number for phase, number in seen if phase == "S1901M"} == {0}

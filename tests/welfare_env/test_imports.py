@@ -1,8 +1,6 @@
 """Games of other programs: real ones that the `diplomacy` package plays and saves, and files made by hand."""
 
-import contextlib
 import copy
-import io
 import json
 import re
 
@@ -13,6 +11,7 @@ from diplomacy.integration.webdiplomacy_net.orders import Order
 from diplomacy.integration.webdiplomacy_net.utils import CACHE
 from diplomacy.utils.export import to_saved_game_format
 
+from tests.playing import package_game
 from welfare_env import Game, errors, import_game
 
 NUMBERS = CACHE[1]  # the package's own table of the site's numbers
@@ -20,8 +19,7 @@ KINDS = {"M": "Diplomacy", "R": "Retreats", "A": "Builds"}
 
 
 def new_game(phase="S1901M"):
-    with contextlib.redirect_stdout(io.StringIO()):
-        game = diplomacy.Game()
+    game = package_game()
     game.set_current_phase(phase)
     return game
 

@@ -1,7 +1,5 @@
 """Every engine against the `diplomacy` package driven directly, after every phase of random games."""
 
-import contextlib
-import io
 import os
 import subprocess
 import sys
@@ -9,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import diplomacy
 import numpy as np
 import pytest
 
+from tests.playing import package_game
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.engines import ENGINES, make_engine
 
@@ -30,11 +28,6 @@ OTHER_MAPS = [
     "standard_france_austria",
     "standard_germany_italy",
 ]
-
-
-def upstream_game(map_name: str) -> Any:
-    with contextlib.redirect_stdout(io.StringIO()):
-        return diplomacy.Game(map_name=map_name)
 
 
 def assert_same_position(ours: Game, theirs: Any) -> None:
@@ -78,7 +71,7 @@ Start = tuple[dict, dict] | None  # units and centers; None is the opening
 
 def begin(map_name: str, rules: Rules, start: Start) -> tuple[list[Game], Any]:
     """The same game with every engine, and in the package."""
-    theirs = upstream_game(map_name)
+    theirs = package_game(map_name)
     if start is None:
         return [Game(map_name, rules, engine) for engine in ENGINES], theirs
     units, centers = start

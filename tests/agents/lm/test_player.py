@@ -13,10 +13,10 @@ from agents.lm.player.policy import LMPolicy, language_models
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.parts import Ablation, Addition
-from agents.lm.stub.replies import stub_reply
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
 from tests import playing
+from tests.playing import as_the_stub
 from welfare_env import UnknownAgentError
 
 RULES = welfare_env.Rules(years=1)
@@ -26,11 +26,7 @@ def reply(orders=(), messages=None, reasoning="I think."):
     return json.dumps({"reasoning": reasoning, "orders": list(orders), "messages": messages or {}})
 
 
-def made_up(request):
-    return stub_reply(request.prompt, request.schema)
-
-
-def player(replies=made_up, power="FRANCE", seed=0, **style):
+def player(replies=as_the_stub, power="FRANCE", seed=0, **style):
     """A player and the model that it asks."""
     model = ScriptedModel(replies)
     policy = LMPolicy(model, Style(**style), summariser=model)
@@ -205,7 +201,7 @@ def test_who_answered_and_what_was_of_the_schema():
 
     def answer(request):
         found = next(answers)
-        return Reply(made_up(request), model="any-2026") if found is None else found
+        return Reply(as_the_stub(request), model="any-2026") if found is None else found
 
     policy, model = player(answer)
     for number in (1, 2, 3):
