@@ -96,8 +96,7 @@ class Moment:
         if slot == WINTER_TURN and action != WAIVE and len(self.position.winter_orders(player, own)):
             turns = self.turns
         given = (*self.given[:player], own, *self.given[player + 1 :])
-        moment = replace(self, given=given, turns=turns, gains=(0.0,) * len(given))
-        return moment if turns else moment.played(setting)
+        return replace(self, given=given, turns=turns, gains=(0.0,) * len(given)).played(setting)
 
     def played(self, setting: EnvSettings) -> Moment:
         """The next moment in which a player has a turn, or the end."""
