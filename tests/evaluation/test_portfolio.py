@@ -9,7 +9,14 @@ import agents
 import evaluation
 from agents.specs import read_profile
 from evaluation import GameSpec, Setting, exploitability, measure
-from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter, read_deviators
+from evaluation.experiments.deviators import (
+    LEARNED,
+    default_deviator,
+    portfolio,
+    portfolio_notes,
+    prompted_exploiter,
+    read_deviators,
+)
 from evaluation.measures.gains import exploitability_of
 from welfare_env import Game, Rules
 
@@ -112,3 +119,9 @@ def test_deviators_of_one_name_are_told_apart():
         [agents.HoldPolicy(), agents.HoldPolicy()], read_profile("dove"), "dove", evaluation.Setting()
     )
     assert len({each.name for each in found}) == 2
+
+
+def test_only_who_asks_for_the_portfolio_is_told_what_it_lacks():
+    small = Setting(map_name="clique:3")  # the shipped networks play the standard map
+    assert portfolio_notes("dumbbot", small) == portfolio_notes(["dumbbot", agents.HoldPolicy()], small) == ()
+    assert len(portfolio_notes(["dumbbot", "portfolio"], small)) == len(LEARNED)
