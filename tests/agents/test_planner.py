@@ -19,7 +19,7 @@ from agents.scripted.planner.campaign import PLANS, CampaignPolicy
 from agents.scripted.planner.drawing import PlanDrawer
 from agents.scripted.planner.planner import PlannerPolicy, least_gain
 from agents.scripted.planner.plans import Course, Move, Plan
-from agents.scripted.planner.search import kind_of
+from agents.scripted.planner.search import PlanSearch, kind_of
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
@@ -340,3 +340,16 @@ class TestCampaigns:
         for map_name, years in (("standard", 3), ("clique:3", 1), ("shared-clique:3", 3)):
             rules, powers = Rules(years=years, press=None), Game(map_name).powers[:2]
             gain("prosocial", f"campaign:plan={plan},begin=1", powers, rules=rules, map_name=map_name)
+
+
+def test_the_best_half_of_the_finalists_plays_on_until_the_budget_is_used():
+    played = []
+
+    def simulate(plan, seed):
+        played.append(plan)
+        return -ord(plan)
+
+    search = PlanSearch(None, np.random.default_rng(0))
+    search._confirm(list("abcd"), 11, simulate)
+    assert {plan: played.count(plan) for plan in "abcd"} == {"a": 4, "b": 4, "c": 2, "d": 2}
+    assert search.plans == list("abcd")

@@ -14,7 +14,7 @@ from tools.atlas.boxes import ASCENT, DESCENT, Box, label_box, unit_box
 from welfare_env import load_board
 from welfare_env.render.curves import Curve
 from welfare_env.render.drawing import CLOSEST, RADIUS, drawing_of, graph_drawing
-from welfare_env.render.orders import orders_layer
+from welfare_env.render.orders import _between_units, orders_layer
 
 FILE = resources.files("welfare_env.render").joinpath("atlas/standard.json")
 ROOM = 540  # pixels of the map's width on a replay in a window of 1280x800, where labels are to be read
@@ -143,3 +143,9 @@ def test_no_arrow_of_a_graph_crosses_a_label():
         points = tuple(tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+) (-?[\d.]+)", path))
         along = {step: Box(x, y, x, y) for step, (x, y) in enumerate(Curve(points).at(n / 16) for n in range(17))}
         assert overlapping(along, labels) == []
+
+
+def test_the_line_of_a_move_that_fails_ends_before_that_of_one_that_succeeds() -> None:
+    way = Curve(((0.0, 0.0), (100.0, 0.0), (200.0, 0.0), (300.0, 0.0)))
+    ends = [_between_units(way, 20.0, outcome).points[-1][0] for outcome in ("success", "bounce")]
+    assert ends == pytest.approx([280, 272], abs=0.5)
