@@ -243,6 +243,16 @@ def test_a_cluster_that_is_not_there() -> None:
         evaluation.self_play("hold", 2, rules=Rules(years=1, press=None), workers=workers)
 
 
+def test_paper_code_of_a_file_counts_as_the_authors():
+    text = 'title = "x"\nprofiles = ["dumbbot"]\ngames = 1\npaper_code = true\n[rules]\nyears = 1\npress = "none"\n'
+    (condition,) = evaluation.experiment(parse_experiment(text)).conditions
+    rules = Rules.published(years=1, press=None)
+    theirs, ours = (
+        evaluation.self_play("dumbbot", 1, rules=rules, paper_code=code).conflicts.value for code in (True, False)
+    )
+    assert condition.measures["conflicts"].value == theirs != ours
+
+
 # Reports
 
 
@@ -338,13 +348,3 @@ def test_pictures_are_the_same_for_the_same_values(study: dict[str, Any], tmp_pa
             [path.read_bytes() for path in write_figures(study, tmp_path / name, ending)] for name in ("a", "b")
         )
         assert first == second
-
-
-def test_paper_code_of_a_file_counts_as_the_authors():
-    text = 'title = "x"\nprofiles = ["dumbbot"]\ngames = 1\npaper_code = true\n[rules]\nyears = 1\npress = "none"\n'
-    (condition,) = evaluation.experiment(parse_experiment(text)).conditions
-    rules = Rules.published(years=1, press=None)
-    theirs, ours = (
-        evaluation.self_play("dumbbot", 1, rules=rules, paper_code=code).conflicts.value for code in (True, False)
-    )
-    assert condition.measures["conflicts"].value == theirs != ours

@@ -80,6 +80,16 @@ def test_a_specification_tells_all_that_decides_a_game() -> None:
     json.dumps(told, allow_nan=False)
 
 
+def test_a_profile_may_name_the_mediator():
+    setting = evaluation.Setting(rules=Rules(mediator=True), map_name="clique:3")
+    (spec,) = setting.games(read_profile("MEDIATOR*dove + 3*hold"), 1)
+    assert spec.written["MEDIATOR"] == "dove"
+
+
+def test_games_for_choosing_keep_off_the_seeds_of_the_reported_ones():
+    assert {game_seed(7, game) for game in range(1000)} == _reported_seeds(7)
+
+
 # One game
 
 
@@ -231,13 +241,3 @@ def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: 
 def test_one_worker_is_this_process() -> None:
     with Workers(1) as workers:
         assert list(workers.run(lambda task: os.getpid(), [1, 2])) == [(1, os.getpid()), (2, os.getpid())]
-
-
-def test_a_profile_may_name_the_mediator():
-    setting = evaluation.Setting(rules=Rules(mediator=True), map_name="clique:3")
-    (spec,) = setting.games(read_profile("MEDIATOR*dove + 3*hold"), 1)
-    assert spec.written["MEDIATOR"] == "dove"
-
-
-def test_games_for_choosing_keep_off_the_seeds_of_the_reported_ones():
-    assert {game_seed(7, game) for game in range(1000)} == _reported_seeds(7)

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import agents
-import evaluation
 from agents.specs import read_profile
 from evaluation import GameSpec, Setting, exploitability, measure
 from evaluation.experiments.deviators import (
@@ -77,6 +76,17 @@ def test_portfolio_in_a_list_and_the_same_deviator_twice(played: list[GameSpec])
     assert len(played) == (1 + 4) + 5 * (1 + 4)  # measured, and for choosing
 
 
+def test_deviators_of_one_name_are_told_apart():
+    found = read_deviators([agents.HoldPolicy(), agents.HoldPolicy()], read_profile("dove"), "dove", Setting())
+    assert len({each.name for each in found}) == 2
+
+
+def test_only_who_asks_for_the_portfolio_is_told_what_it_lacks():
+    small = Setting(map_name="clique:3")  # the shipped networks play the standard map
+    assert portfolio_notes("dumbbot", small) == portfolio_notes(["dumbbot", agents.HoldPolicy()], small) == ()
+    assert len(portfolio_notes(["dumbbot", "portfolio"], small)) == len(LEARNED)
+
+
 # A game that shows it
 
 
@@ -106,22 +116,7 @@ def test_every_attack_has_its_witness() -> None:
 # Who has used what
 
 
-TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=1, press=None)}
-
-
 def test_usage_is_told_by_part():
-    found = evaluation.exploitability("lm:scripted/stub", 1, deviator="hold", coalitions=["PLAYERA"], **TOY)
+    toy: dict[str, Any] = {"coalitions": ["PLAYERA"], "rules": QUICK, "map_name": "clique:3"}
+    found = exploitability("lm:scripted/stub", 1, deviator="hold", **toy)
     assert found.usage_by_part["profile"]["scripted/stub"].calls == found.usage.calls
-
-
-def test_deviators_of_one_name_are_told_apart():
-    found = read_deviators(
-        [agents.HoldPolicy(), agents.HoldPolicy()], read_profile("dove"), "dove", evaluation.Setting()
-    )
-    assert len({each.name for each in found}) == 2
-
-
-def test_only_who_asks_for_the_portfolio_is_told_what_it_lacks():
-    small = Setting(map_name="clique:3")  # the shipped networks play the standard map
-    assert portfolio_notes("dumbbot", small) == portfolio_notes(["dumbbot", agents.HoldPolicy()], small) == ()
-    assert len(portfolio_notes(["dumbbot", "portfolio"], small)) == len(LEARNED)

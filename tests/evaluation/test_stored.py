@@ -1,7 +1,6 @@
 """The commands `games` and `messages`: what a store holds, and what was said in its games."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -215,13 +214,10 @@ def test_moments_are_told_in_utc():
     assert day(1_763_740_800.9) == "2025-11-21T16:00:00Z"
 
 
-TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=1, press=None)}
-
-
 def test_games_are_written_to_a_new_folder_and_not_to_a_file(tmp_path):
     path = tmp_path / "games.sqlite"
     with evaluation.GameStore(path) as store:
-        evaluation.self_play("hold", 1, store=store, **TOY)
+        evaluation.self_play("hold", 1, store=store, map_name="clique:3", rules=Rules(years=1, press=None))
         (key,) = store.keys()
     call("games", "--store", path, "--out", tmp_path / "deep" / "out")
     assert Game.load(tmp_path / "deep" / "out" / f"{key[:8]}.json").is_done
