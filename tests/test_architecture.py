@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +55,25 @@ def imports(source: ast.AST) -> Iterator[Import]:
             yield from (Import(alias.name.partition(".")[0], node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             yield Import((node.module or "").partition(".")[0], node.lineno)
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    """And does not come by chance, as another's dependency."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {
+        re.split(r"[^\w-]", requirement)[0].lower()
+        for group in (project["dependencies"], *project["optional-dependencies"].values())
+        for requirement in group
+    }
+    distributions = packages_distributions()
+    undeclared = {
+        found.name
+        for source in library().values()
+        for found in imports(source)
+        if found.name not in {*sys.stdlib_module_names, *MAY_IMPORT}
+        and declared.isdisjoint(re.sub("[_.]", "-", name).lower() for name in distributions.get(found.name, ()))
+    }
+    assert undeclared == set()
 
 
 def test_imports_go_one_way() -> None:
