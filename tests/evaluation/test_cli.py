@@ -1,4 +1,4 @@
-"""The command line: what it prints where, its help and its errors."""
+"""The command `welfare-env`: what it prints where, its help, its errors and exit codes."""
 
 import io
 import json
@@ -6,21 +6,25 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from rich.console import Console
+from typer.main import get_command
+from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
+from agents.runtime import progress
 from evaluation import GameSpec
 from evaluation.cli import attacks
-from evaluation.cli import commands as command_line
+from evaluation.cli.commands import app
 from evaluation.cli.options import read_coalitions
 from evaluation.tables.attack_tables import coalition_tables, exploitability_table
+from tests.evaluation.conftest import call
 from welfare_env import Rules
 from welfare_env.game.record import load_record
 
@@ -43,15 +47,21 @@ class Outcome(NamedTuple):
         return [[cell.strip() for cell in line.split("│")[1:-1]] for line in self.out.splitlines() if line[:1] == "│"]
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
-    """Runs a command in this process, in a folder of its own."""
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, an empty one."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Runs a command in this process."""
     monkeypatch.setenv("COLUMNS", "120")  # rich folds help and errors by it
 
     def run(*arguments: str) -> Outcome:
         with pytest.raises(SystemExit) as ended:
-            command_line.app(list(arguments))
+            app(list(arguments))
         return Outcome(ended.value.code or 0, *capsys.readouterr())
 
     return run
@@ -178,32 +188,48 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
 
 
 WRONG = [
-    (("self-play", "nobody"), "unknown agent; known are best-reply, campaign, deterrent"),
-    (("self-play", "hold", "--map", "nowhere"), "unknown map 'nowhere'"),
-    (("self-play", "program:FairBot"), "Programs play in `welfare-env modal play` and `modal tournament`"),
-    (("self-play", "hold", "--years", "1001"), "--years 1001"),
-    (("self-play", "hold", "--press", "radio"), "--press radio"),
-    (("self-play", "hold", "--budget-tokens", "5"), "a budget is only for language models"),
-    (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
-    (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),
-    (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),
-    (("exploitability", "hold", "--coalitions", "singels"), "did you mean 'singles'?"),
-    (("self-play", "lm:x/:good:[red]"), ":good:[red]"),
-    (("exploitability", "hold", "--coordinated", "--deviator", "dumbbot"), "dumbbot: it does not play a coalition"),
-    (("self-play", "hold", "--store", "y" * 5000), "choose another path"),
+    ("self-play nobody", "unknown agent; known are best-reply, campaign, deterrent"),
+    ("self-play exploiter:nice=x", "exploiter:nice=x"),
+    ("self-play hold --map nowhere", "unknown map 'nowhere'"),
+    ("self-play program:FairBot", "Programs play in `welfare-env modal play` and `modal tournament`"),
+    ("self-play hold --years 1001", "--years 1001"),
+    ("self-play hold --press radio", "--press radio"),
+    ("self-play dove --seats left", "--seats left: choose one of 'rotated', 'fixed', 'drawn'"),
+    ("self-play hold --budget-tokens 5", "a budget is only for language models"),
+    ("self-play lm:scripted/stub --budget-dollars 0", "max_dollars 0.0: give a limit above 0"),
+    ("self-play lm:openai/nobody --budget-dollars 1", "no price is known"),
+    ("self-play lm:x/:good:[red]", ":good:[red]"),
+    ("exploitability hold --coalitions FRANCE+SPAIN", "unknown power 'SPAIN'"),
+    ("exploitability hold --coalitions singels", "did you mean 'singles'?"),
+    ("exploitability hold --coordinated --deviator dumbbot", "dumbbot: it does not play a coalition"),
+    ("cross-play dove random --games 3", "or --seats drawn"),
+    ("train welfare --workers 4 --games 2", "--workers 4: give at most 2, one per game"),
+    (f"self-play hold --store {'y' * 5000}", "choose another path"),
+    ("self-play hold --store folder", "folder, not a file"),
+    ("experiment folder", "folder, not a file"),
+    ("self-play hold --store file/games.sqlite", "file, not a folder"),
+    ("experiment file/results.json --plot png", "file, not a folder"),
+    ("train resume file", "file, not a folder"),
 ]
 
 
-@pytest.mark.parametrize(("command", "words"), WRONG, ids=[" ".join(command) for command, _ in WRONG])
+@pytest.mark.parametrize(("command", "words"), WRONG, ids=[command[:60] for command, _ in WRONG])
 def test_errors_end_in_one_readable_line(
-    cli: Callable[..., Outcome], command: tuple[str, ...], words: str, played: list[GameSpec], lasting_lines
+    cli: Callable[..., Outcome], here: Path, command: str, words: str, played: list[GameSpec], lasting_lines
 ) -> None:
-    outcome = cli(*command, "--workers", "1")
+    (here / "folder").mkdir()
+    (here / "file").write_text("text")
+    outcome = cli(*command.split())
     assert (outcome.code, outcome.out, played) == (2, "", [])
     *costs, line = lasting_lines(outcome.err)  # what a game of a language model costs is said before
     assert all(cost.startswith("scripted/stub: a game with itself") for cost in costs)
     assert line.startswith("error: ")
     assert words in line
+
+
+@pytest.mark.parametrize(("arguments", "meant"), [(["self-paly"], "self-play"), (["train", "welfar"], "welfare")])
+def test_a_near_miss_of_a_command(arguments: list[str], meant: str) -> None:
+    assert f"Did you mean '{meant}'" in call(*arguments, code=2)
 
 
 UNGUARDED = """
@@ -217,12 +243,10 @@ CALL = "print(evaluation.self_play('random', 3, **options).root_nash_welfare.n)"
 
 @pytest.mark.slow
 def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path, lasting_lines) -> None:
-    environment = os.environ | {"PYTHONPATH": str(CODE)}
     outcomes = []
-    for call in (CALL, f"if __name__ == '__main__':\n    {CALL}"):
-        (tmp_path / "script.py").write_text(UNGUARDED + call)
-        command = [sys.executable, str(tmp_path / "script.py")]
-        outcomes.append(subprocess.run(command, capture_output=True, text=True, env=environment))
+    for script in (CALL, f"if __name__ == '__main__':\n    {CALL}"):
+        (tmp_path / "script.py").write_text(UNGUARDED + script)
+        outcomes.append(python("script.py", text=True))
     unguarded, guarded = outcomes
     assert unguarded.returncode == 1
     assert unguarded.stderr.count("Traceback") == 1
@@ -235,3 +259,116 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path, lasting_
 def test_coalitions_in_any_case():
     powers = welfare_env.load_board().powers
     assert read_coalitions("france,Germany + TURKEY", powers) == [["FRANCE"], ["GERMANY", "TURKEY"]]
+
+
+# The list of commands, and what they load
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The names of a group's commands, those of its groups included."""
+    yield path
+    for name in group.list_commands(None) if hasattr(group, "list_commands") else ():
+        yield from commands(group.get_command(None, name), (*path, name))
+
+
+def test_the_help_of_every_command_fits_a_narrow_terminal() -> None:
+    """Nothing is cut off: the names of commands, and the lines that are."""
+    narrow = {"COLUMNS": "80"}
+    told = [
+        (words, CliRunner().invoke(app, [*words, "--help"], env=narrow).output) for words in commands(get_command(app))
+    ]
+    assert len(told) > 30
+    assert [(words, line) for words, out in told for line in out.splitlines() if "…" in line] == []
+
+
+def test_games_that_were_stored_are_counted() -> None:
+    def told(*words: str) -> str:
+        board = ("--map", "clique:2", "--years", "1", "--message-rounds", "0", "--workers", "1")
+        return CliRunner().invoke(app, [*words, *board, "--store", "games.sqlite"]).stderr
+
+    assert "already stored" not in told("self-play", "hold", "--games", "2")
+    assert "2 of 3 games were already stored" in told("self-play", "hold", "--games", "3")
+    attack = told("exploitability", "hold", "--deviator", "dove", "--coalitions", "all-singles", "--games", "3")
+    assert re.search(r"\b3 of \d\d games were already stored", attack)  # not its own, looked up twice
+
+
+def test_version() -> None:
+    assert call("--version") == f"welfare-env {welfare_env.__version__}\n"
+
+
+def python(*arguments: str, text: bool = False, **variables: str) -> subprocess.CompletedProcess[Any]:
+    """Python in the present folder."""
+    environment = os.environ | {"PYTHONPATH": str(CODE)} | variables
+    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=text)
+
+
+def test_help_loads_none_of_the_heavy_packages() -> None:
+    unwanted = {"torch", "ray", "matplotlib", "scipy", "numba"}
+    code = (
+        "import sys\nfrom evaluation.cli.commands import app\n"
+        "app(['--help'], prog_name='welfare-env', standalone_mode=False)\n"
+        f"print('loaded', *sorted({unwanted!r} & sys.modules.keys()))"
+    )
+    done = python("-c", code)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"loaded"), done.stderr
+
+
+@pytest.mark.slow
+def test_players_of_ones_own_are_found_in_the_present_folder(tmp_path: Path) -> None:
+    player = "from agents import HoldPolicy\n\n\nclass Mine(HoldPolicy):\n    pass\n"
+    (tmp_path / "mine.py").write_text(player)
+    (tmp_path / "typer.py").write_text("raise SystemExit('the folder hides what is installed')\n")
+    code = "from evaluation.cli.main import main; main()"
+    done = python("-c", code, "self-play", "import:mine.Mine", *SMALL, PYTHONSAFEPATH="1", COLUMNS="200")
+    assert done.returncode == 0, done.stderr
+    assert b"import:mine.Mine" in done.stdout
+
+
+# Standard output holds the result and nothing else
+
+SMALL = ("--games", "1", "--years", "1", "--message-rounds", "0", "--map", "clique:2", "--workers", "1")
+RESULTS: list[tuple[str, ...]] = [  # five play games
+    ("self-play", "dove", *SMALL),
+    ("exploitability", "dove", "--coalitions", "PLAYERA", *SMALL),
+    ("cross-play", "dove", "hold", "--seats", "drawn", *SMALL),
+    ("red-team", "hold", "--budget", "quick", *SMALL),
+    ("experiment", "file.toml", "--workers", "1"),
+    ("theorems", "--map", "clique:3", "--years", "1"),
+    ("games",),
+    ("messages",),
+    ("store", "export", "copy.sqlite"),
+    ("store", "merge", "copy.sqlite", "--store", "merged.sqlite"),
+]
+FILE = """
+title = "t"
+question = "q"
+measure = "self-play"
+games = 1
+profiles = ["dove"]
+
+[rules]
+years = 1
+message_rounds = 0
+"""
+
+
+@pytest.mark.slow
+def test_progress_is_never_on_standard_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command that prints JSON, in one folder, with lines of progress as often as may be."""
+    monkeypatch.setattr(progress, "EVERY", 0)
+    (here / "file.toml").write_text(FILE)
+    for number, arguments in enumerate(RESULTS):
+        done = CliRunner().invoke(app, [*arguments, "--json"])
+        assert done.exit_code == 0, (arguments, done.stderr)
+        json.loads(done.stdout)
+        assert number >= 5 or "playing: " in done.stderr
+
+
+@pytest.mark.slow
+def test_any_locale_prints_every_formula() -> None:
+    code = "import sys; from modal_env.console import print_anything; print_anything(); print('\\u25a1 \\xe9 \\udcff')"
+    told = []
+    for encoding in ("", "latin-1"):
+        done = python("-c", code, PYTHONUTF8="0", LC_ALL="C", PYTHONIOENCODING=encoding)
+        told.append(done.stdout.strip())
+    assert told == ["□ é \\udcff".encode(), b"\\u25a1 \xe9 \\udcff"]

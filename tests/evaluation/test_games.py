@@ -13,7 +13,6 @@ import evaluation
 import welfare_env
 from agents.specs import read_profile
 from evaluation import GameSpec, GameStore, Runner, Setting, StoreError, Workers, play_game
-from evaluation.play import runner
 from evaluation.play.game_spec import _reported_seeds, game_seed
 from welfare_env import Rules, RulesError
 from welfare_env.board.toy_boards import toy_map
@@ -138,16 +137,6 @@ def test_a_mediator_has_no_points_and_is_silent_by_default(others: Any, policy: 
 # Many games
 
 
-def test_records_come_in_the_order_asked_for_and_copies_are_played_once(played: list[GameSpec]) -> None:
-    first, second, third = specs_of("random", 3)
-    assert Runner().play([]) == []
-    told: list[int] = []
-    records = Runner(report=told.append).play([third, first, third, second])
-    assert [record["welfare_env"]["seed"] for record in records] == [third.seed, first.seed, third.seed, second.seed]
-    assert sorted(spec.seed for spec in played) == sorted([first.seed, second.seed, third.seed])
-    assert sum(told) == 4
-
-
 def test_stored_games_are_found_and_reported(kept: GameStore, played: list[GameSpec]) -> None:
     specs = specs_of("random", 4)
     before = Runner(store=kept).play(specs[:2])
@@ -164,18 +153,23 @@ def test_stored_games_are_found_and_reported(kept: GameStore, played: list[GameS
         assert (len(later.added), len(later.reused)) == (1, 4)
 
 
-def test_what_is_kept_of_each_game_as_soon_as_it_is_there(kept: GameStore, played: list[GameSpec]) -> None:
+def test_each_game_is_kept_once_as_soon_as_it_is_there_and_told_in_the_order_asked_for(
+    kept: GameStore, played: list[GameSpec]
+) -> None:
     first, second, third = specs_of("random", 3)
+    assert Runner().play([]) == []
     Runner(store=kept).play([third])
     seen: list[tuple[GameSpec, int]] = []
+    told: list[int] = []
 
     def keep(spec: GameSpec, record: dict[str, Any]) -> int:
         seen.append((spec, len(played)))
         return int(record["welfare_env"]["seed"])
 
-    seeds = Runner(store=kept).play([first, second, third, first], keep)
+    seeds = Runner(store=kept, report=told.append).play([first, second, third, first], keep)
     assert seen == [(third, 1), (first, 2), (second, 3)]
     assert seeds == [each.seed for each in (first, second, third, first)]
+    assert (len(played), sum(told)) == (3, 4)
 
 
 def test_an_engine_that_is_not_there_is_named() -> None:
@@ -203,26 +197,6 @@ def test_a_stored_record_that_is_no_game_is_told_by_its_file(kept: GameStore, re
     kept.put(spec.to_dict(), record)
     with pytest.raises(StoreError, match=r"games\.sqlite: the record of game \w+ is not one of a game"):
         Runner(store=kept).play([spec])
-
-
-def test_an_interruption_keeps_the_finished_games(
-    kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    specs = specs_of("random", 4)
-    counted = runner.play_game
-
-    def interrupted(spec: GameSpec, models: Any = None) -> dict[str, Any]:
-        if spec == specs[2]:
-            raise KeyboardInterrupt
-        return counted(spec, models)
-
-    monkeypatch.setattr(runner, "play_game", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        Runner(store=kept).play(specs)
-    assert kept.count() == 2
-    monkeypatch.setattr(runner, "play_game", counted)
-    assert Runner(store=kept).play(specs) == Runner().play(specs)
-    assert [spec.seed for spec in played[:4]] == [spec.seed for spec in specs]  # once, before those without a store
 
 
 def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Games with language models: records, mixed players, budgets, and games that are killed and go on."""
+"""Games with language models: records, mixed players, budgets, what was used, and games that are killed and go on."""
 
 import io
 import json
@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from threading import Barrier, Event
 
 import pytest
@@ -17,12 +18,12 @@ from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from agents.lm import Reply
+from agents.lm import Reply, Request
 from agents.lm.errors import BudgetError, ModelError
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation.cli.commands import app
-from evaluation.measures.lm_usage import usage_of, usage_table
+from evaluation.measures.lm_usage import LMUsage, usage_of, usage_table
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.play.runner import Runner
@@ -135,13 +136,10 @@ def test_empty_notes_are_counted_and_told(caplog):
         said = json.dumps({"orders": [], "messages": {"GLOBAL": "Peace."}})
         return said if asked.schema else Reply("", finish="length")
 
-    rules = welfare_env.Rules(years=1, message_rounds=1)
-    (record,) = Runner(models=Models(answer)).play([spec("hold", rules, FRANCE="lm:a/b")])
-    used = usage_of([record])
-    assert used.losses["empty note"] == 2
-    table = Console(file=(lines := io.StringIO()), width=200)
-    table.print(usage_table([("lm:a/b", used)]))
-    assert "empty note 2" in lines.getvalue()
+    (record,) = Runner(models=Models(answer)).play([spec("hold", FRANCE="lm:a/b")])
+    usage = usage_of([record])
+    assert usage.losses["empty note"] == 2
+    assert "empty note 2" in table(usage)
     assert "2 of its 2 summaries are empty" in caplog.text
 
 
@@ -296,3 +294,67 @@ def test_a_mix_of_a_language_model_asks_it_and_says_so() -> None:
     found = evaluation.self_play("mix:lm:scripted/stub=1", 1, **options)
     assert found.usage is not None
     assert all(record["welfare_env"]["language_models"] for record in found.records)
+
+
+# What language models have used, and what to do about what went wrong
+
+
+def ending(finish: str, notes: str = "stop") -> Callable[[Request], Reply]:
+    """Replies to turns end in one way, notes in another."""
+
+    def answer(request: Request) -> Reply:
+        text = stub_reply(request.prompt, request.schema)
+        return Reply(text, finish=notes if request.schema is None else finish)  # type: ignore[arg-type]
+
+    return answer
+
+
+def used(answer: Callable[[Request], Reply]) -> LMUsage:
+    result = evaluation.self_play("lm:scripted/stub", 1, rules=SHORT, map_name="clique:3", models=Models(answer))
+    usage = usage_of(result.records)
+    assert usage is not None
+    assert result.to_dict()["language_models"]["endings"] == usage.endings
+    return usage
+
+
+def table(usage: LMUsage | None) -> str:
+    file = io.StringIO()
+    Console(file=file, width=300).print(usage_table([("lm:a/b", usage)]))
+    return " ".join(file.getvalue().split())
+
+
+@pytest.mark.parametrize(
+    ("finish", "name", "told"),
+    [
+        ("length", "cut off", "were cut off at max_tokens (which includes hidden thinking): raise max_tokens"),
+        ("refusal", "refused", "were refusals by the model or its provider"),
+        ("other", "odd endings", "ended in an unknown way"),
+    ],
+)  # fmt: skip
+def test_others_are_counted_with_what_to_do(finish: str, name: str, told: str) -> None:
+    usage = used(ending(finish))
+    count = usage.endings.pop(name)
+    assert usage.endings == {}
+    assert count == 3 * 3  # a round of messages and two movement phases
+    usage.endings[name] = count
+    shown = table(usage)
+    assert f"{name} {count}" in shown
+    assert f"lm:a/b: {count} of {usage.calls} replies {told}" in shown
+
+
+def test_notes_that_are_cut_off_are_told_apart() -> None:
+    """A longer max_tokens would not help them; replies that end by themselves need no advice."""
+    assert "lm:a/b:" not in table(used(ending("stop")))
+    usage = used(ending("stop", notes="length"))
+    assert list(usage.endings) == ["notes cut off"]
+    assert "choose another model as summariser, or none" in table(usage)
+
+
+@pytest.mark.parametrize(("each", "total"), [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, None), None)])
+def test_dollars_are_unknown_where_one_call_has_no_price(each: tuple[float | None, ...], total: float | None) -> None:
+    counts = dict.fromkeys(("calls", "failed", "input_tokens", "cached_tokens", "output_tokens"), 1)
+    empty = {"faults": {}, "endings": {}, "losses": {}, "turns": []}
+    players = {str(number): [{**counts, **empty, "dollars": dollars}] for number, dollars in enumerate(each)}
+    usage = usage_of([{"welfare_env": {"language_models": players}}])
+    assert usage is not None
+    assert (usage.calls, usage.dollars) == (2, total)

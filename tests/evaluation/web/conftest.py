@@ -20,7 +20,7 @@ from evaluation.web.routes import Routes
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address, listening, make_server, make_site
 from evaluation.web.settings import TableSettings, seated
-from welfare_env import Rules, load_board
+from welfare_env import Game, Rules, load_board
 
 BROWSERS = itertools.count()
 PATIENCE = 600  # seconds after which a test that waits for what never comes fails; no machine is so slow
@@ -161,6 +161,19 @@ def begin(table) -> None:
     """All people arrive."""
     for seat in table.people:
         table.enter(seat)
+
+
+def played_again(game: Game) -> Game:
+    """What `Game` makes of the messages and orders of a game that is over."""
+    again = Game(rules=game.rules)
+    for phase in game.history:
+        for message in phase.messages:
+            again.send(message.sender, message.recipient, message.text, message.round)
+        for power, orders in phase.orders.items():
+            again.submit(power, orders)
+        again.advance()
+    assert again.is_done
+    return again
 
 
 def quick(profile: str, **own: Any) -> TableSettings:

@@ -82,14 +82,19 @@ def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, told = run("FRANCE", "ENGLAND", *QUICK, "--port", str(taken.getsockname()[1]))
     assert (code, "give another --port" in told) == (2, True)
-    for wrong in (
-        ("FRANCE", "--others", "import:nowhere.Mine"),
-        ("FRANCE", "--others", "rl:nowhere"),
-        ("ATLANTIS",),
-        ("FRANCE", "--minutes", "1e9"),
+    for wrong, words in (
+        ("FRANCE --others import:nowhere.Mine", "nowhere"),
+        ("FRANCE --others rl:nowhere", "nowhere"),
+        ("ATLANTIS", "ATLANTIS"),
+        ("FRANCE --minutes 1e9", "--minutes"),
+        ("FRANCE ENGLAND --terminal", "--terminal is for one person"),
+        ("FRANCE --others lm:openai/any --terminal", "--budget-tokens or --budget-dollars"),
+        ("FRANCE --others lm:openai/any --no-browser", "--budget-tokens or --budget-dollars"),
+        ("FRANCE --others hold --terminal --budget-tokens 9", "no policy here uses one"),
+        ("FRANCE --others hold --no-browser --budget-tokens 9", "no policy here uses one"),
     ):
-        code, told = run(*wrong)
-        assert (code, told.count("\n"), told.startswith("error: ")) == (2, 1, True), told
+        code, told = run(*wrong.split())
+        assert (code, told.count("\n"), told.startswith("error: "), words in told) == (2, 1, True, True), told
     assert not list(here.glob("runs/play/*"))
 
 
@@ -165,15 +170,6 @@ def player_of(told: str, seat: str) -> Player:
     return Player(int(port), game, seat, token)
 
 
-@pytest.mark.parametrize("where", ["--terminal", "--no-browser"])
-def test_games_with_language_models_need_a_budget_and_others_have_none(here: Path, where: str) -> None:
-    code, told = run("FRANCE", "--others", "lm:openai/any", where)
-    assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
-    code, told = run("FRANCE", "--others", "hold", "--budget-tokens", "9", where)
-    assert (code, "no policy here uses one" in told) == (2, True)
-    assert not (here / "runs").exists()
-
-
 def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     settings = quick_settings("PLAYERA*human: + 2*hold", has_spectators=True)
     links = GameFolder.create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
@@ -207,8 +203,3 @@ def test_who_leaves_the_terminal_is_told_what_is_saved(typed: str, here: Path, m
         "FRANCE in S1901M: you left the game; the terminal saves only finished games, the browser all\n"
     )
     assert "error" not in told.err
-
-
-def test_the_terminal_is_for_one_person(here: Path) -> None:
-    code, told = run("FRANCE", "ENGLAND", "--terminal", *QUICK)
-    assert (code, "--terminal is for one person" in told) == (2, True)

@@ -195,14 +195,3 @@ def test_a_page_that_the_browser_had_put_aside_asks_at_once(browser, serving):
     all_answer(hosted)
     page.ask("history.back()")
     page.until(f"document.getElementById('phase')?.textContent === 'Fall 1901, movement' && {ASKED}")
-
-
-def test_a_draft_belongs_to_its_step(browser, serving):
-    hosted = serving(TWO, begun=True)
-    page = Page(browser, hosted.link("FRANCE"))
-    page.ask("document.getElementById('text').focus()")
-    browser.call("Input.insertText", text="half a thought")
-    all_answer(hosted)  # on another device
-    all_answer(hosted)
-    page.until(f"{PHASE} === 'Fall 1901, movement' && {ASKED}")
-    assert page.ask("document.getElementById('text').value") == ""

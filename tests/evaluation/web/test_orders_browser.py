@@ -101,6 +101,7 @@ def by_typing(page: Page, order: str) -> None:
     page.browser.call("Input.insertText", text=TYPED.get(order, order.lower()))
     page.browser.press("Enter")
     page.until(f"({TOLD}).startsWith({json.dumps(order + ':')})")
+    assert order != "WAIVE" or page.ask("document.querySelector('#units code').textContent") == "WAIVE"
 
 
 @pytest.fixture
@@ -144,27 +145,20 @@ def test_every_kind_of_order(page, how):
     assert page.browser.complaints == []
 
 
-def test_every_legal_order_can_be_chosen(page):
+def test_every_legal_order_can_be_chosen_and_points_are_given_as_often_as_there_are_points(page):
     for step, (orders, _) in COURSE.items():
         page.until(f"({STEP}) && {ASKED}")
         legal = page.hosted.table.view("FRANCE").legal_orders
         every = [(unit, order, steps_of(order)) for unit, found in legal.items() for order in found]
         assert page.ask(f"{CHOOSE_ALL}({json.dumps(every)})") == [], step
+        if step == "W1902A":
+            break
         for order in orders:
-            by_typing(page, order)
-        go_on(page, step, "keyboard")
-
-
-def test_points_are_given_as_often_as_there_are_points(page):
-    for step in list(COURSE)[:-1]:
-        page.until(f"({STEP}) && {ASKED}")
-        for order in COURSE[step][0]:
             by_typing(page, order)
         if step == "W1901A":  # one unit is built, and one disbands
             said = page.ask("document.getElementById('sum').textContent")
             assert said.startswith("With your draft: 4 centers \N{MINUS SIGN} 3 units = +1 this Winter.")
         go_on(page, step, "keyboard")
-    page.until(f"({STEP}) && {ASKED}")
     assert page.hosted.table.view("FRANCE").welfare["FRANCE"] == 1
     by_mouse(page, "GIVE ITALY")
     by_mouse(page, "GIVE GERMANY")

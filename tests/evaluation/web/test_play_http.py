@@ -21,7 +21,7 @@ from evaluation.web.serving import Address
 from evaluation.web.settings import SeatedGameError
 from evaluation.web.table import SeatedGame
 from tests.evaluation.web.conftest import PATIENCE, begin, until
-from welfare_env import Game, Rules
+from welfare_env import Game
 
 TWO = "PLAYERA*human: + PLAYERB*human: + PLAYERC*random"
 HOSTILE = (
@@ -54,8 +54,9 @@ def answer_to(view, rng):
     return {"orders": [str(rng.choice(orders)) for orders in view["legal_orders"].values()]}
 
 
-def test_two_people_play_a_game_that_is_saved(serving):
+def test_a_game_of_two_is_saved_once_though_the_server_is_killed_while_it_saves(serving, tmp_path):
     server = serving(TWO)
+    server.host.store = tmp_path / "games.sqlite"
     first, second = server.player("PLAYERA").enter(), server.player("PLAYERB")
     assert first.state()["step"] == "lobby"
     assert "game" not in first.state()
@@ -64,16 +65,8 @@ def test_two_people_play_a_game_that_is_saved(serving):
     play_on([first, second])
     saved = server.host.seats.folder / "game.json"
     until(saved.exists)
-    assert Game.load(saved).record()["phases"] == server.table.record()["phases"]
-
-
-def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(serving, tmp_path):
-    server = serving("PLAYERA*human: + 2*hold", begun=True, rules=Rules(years=1, message_rounds=0))
-    server.host.store = tmp_path / "games.sqlite"
-    play_on([server.player("PLAYERA").enter()])
-    saved = server.host.seats.folder / "game.json"
-    until(saved.exists)
     record = saved.read_bytes()
+    assert Game.load(saved).record()["phases"] == server.table.record()["phases"]
     saved.unlink()  # it was in the store, and not yet in its folder
     server.host._save()
     assert saved.read_bytes() == record
@@ -81,7 +74,7 @@ def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(servin
         (key,) = store.keys()
         kept = store.record(key)
     assert kept["phases"] == server.table.record()["phases"]
-    assert kept["welfare_env"]["players"] == {"PLAYERA": "human", "PLAYERB": "hold", "PLAYERC": "hold"}
+    assert kept["welfare_env"]["players"] == {"PLAYERA": "human", "PLAYERB": "human", "PLAYERC": "random"}
 
 
 @pytest.mark.parametrize("text", ["not JSON", '{"settings": {"rules": {}, "unknown": 1}, "secret": ""}'])
@@ -278,33 +271,47 @@ def test_links_hold_after_a_restart(serving, tmp_path):
     assert second.enter().state()["seat"] == "PLAYERB"
 
 
-def test_replayed_reordered_and_foreign_answers(serving):
+def test_answers_are_for_one_step_and_final(serving):
     server = serving(TWO, begun=True)
     first, second = server.player("PLAYERA").enter(), server.player("PLAYERB").enter()
     step = first.until_asked()["step"]
     status, told = first.answer("S1901M orders", orders=[])
     assert (status, told["code"], "the game is at 'S1901M 1'" in told["error"]) == (409, "late", True)
-    assert first.answer(step, "a", messages={"PLAYERB": "once"}) == (200, {"new": True})
-    assert first.answer(step, "a", messages={"PLAYERB": "once"}) == (200, {"new": False})
-    assert first.answer(step, "b", messages={"PLAYERB": "twice"})[1]["code"] == "answered"
+    once = {"messages": {"PLAYERB": "once", "PLAYERC": "  "}}
+    assert first.answer(step, "a", **once) == (200, {"new": True})
+    assert first.answer(step, "a", **once) == (200, {"new": False})
+    assert first.state()["answer"] == {"messages": {"PLAYERB": "once"}}
+    for number in "ab":
+        assert first.answer(step, number, messages={"PLAYERB": "twice"})[1]["code"] == "answered"
     assert second.answer(step, "a", messages={})[0] == 200
     second.until_asked(step)
-    assert first.answer(step, "a", messages={"PLAYERB": "once"}) == (200, {"new": False})  # late, and known
+    assert first.answer(step, "a", **once) == (200, {"new": False})  # late, and known
     assert second.answer(step, "c", messages={})[1]["code"] == "late"
+    assert second.answer("F1901M orders", "c", orders=[])[1]["code"] == "late"
     assert [message.text for message in server.table.game.messages if message.sender == "PLAYERA"] == ["once"]
-    status, told = first.answer("S1901M orders", "d", orders=["A HBX H"])
-    assert (status, told["code"]) == (422, "illegal")
-    assert "A HBX belongs to PLAYERB" in told["error"]
+    for orders, fault in ((["A HBX H"], "A HBX belongs to PLAYERB"), (["A HAX H", "A HAX - CAX"], "already ordered")):
+        status, told = first.answer("S1901M orders", "d", orders=orders)
+        assert (status, told["code"], fault in told["error"]) == (422, "illegal", True)
     assert first.ask("/check", {"orders": ["hax to cax"]}) == (200, {"orders": ["A HAX - CAX"]})
     assert first.state()["answer"] is None
+    assert first.answer("S1901M orders", "a", orders=["army hax to cax"]) == (200, {"new": True})
+    assert first.state()["answer"] == {"orders": ["A HAX - CAX"]}
 
 
-def test_malformed_bodies(serving):
+MALFORMED = [{}, {"messages": {"PLAYERB": 3}}, {"orders": []}, {"messages": {}, "number": "x" * 65}]
+FORBIDDEN = [{"PLAYERA": "me"}, {"NOBODY": "x"}, {"PLAYERB": "x" * 4001}, {"PLAYERB": "\ud800"}]
+
+
+def test_malformed_and_forbidden_answers(serving):
     server = serving(TWO, begun=True)
     first = server.player("PLAYERA").enter()
-    first.until_asked()
+    step = first.until_asked()["step"]
     for path in ("/answer", "/check", "/enter", "/link"):
         assert first.ask(path, b"{")[0] == 400, path
+    for given in MALFORMED:
+        assert first.ask("/answer", {"step": step, "number": "1"} | given)[1]["code"] == "malformed"
+    for messages in FORBIDDEN:
+        assert first.answer(step, messages=messages)[1]["code"] == "illegal"
     assert first.state()["answer"] is None
     for since in ("-1", "99999", "1e5", "\u0663".encode().hex(), "9" * 50):
         assert first.ask(f"/state?since={since}")[0] == 200
