@@ -3,15 +3,14 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 from agents import ScriptedPolicy
-from evaluation.cli.commands import app
 from evaluation.experiment_files.description import parse_experiment
 from evaluation.experiments import deviators
 from evaluation.report.page import report_page
 from evaluation.tables.cross_play_tables import player_table
+from tests.evaluation.conftest import call
 from welfare_env import Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, message_rounds=0)}
@@ -36,8 +35,8 @@ def test_seats_that_are_not_balanced(profile: object, number: int, seats: str, i
 
 def test_the_table_and_the_page_say_so(tmp_path: Path) -> None:
     options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "2"]
-    words = ["self-play", "2*dove + 1*hold", *options, "--store", str(tmp_path / "games.sqlite")]
-    assert UNEQUAL in " ".join(CliRunner().invoke(app, words).stdout.split())
+    shown = call("self-play", "2*dove + 1*hold", *options, "--store", tmp_path / "games.sqlite")
+    assert UNEQUAL in " ".join(shown.split())
     assert UNEQUAL in report_page(evaluation.experiment(parse_experiment(MIXED, "mixed")).to_dict())
 
 

@@ -5,7 +5,6 @@ import shlex
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
 import agents
 import evaluation
@@ -13,12 +12,12 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import Setting
 from evaluation.cli.attacks import command_of
-from evaluation.cli.commands import app
 from evaluation.cli.options import GameOptions
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import attacks_on, raids, thefts
 from evaluation.tables.attack_tables import red_team_table
 from evaluation.tables.game_tables import cell
+from tests.evaluation.conftest import call
 from tests.playing import play
 from welfare_env import Game, Rules
 
@@ -80,6 +79,7 @@ def test_thefts_begin_early_midway_and_late_and_take_up_to_two_centers_more(year
     assert steps("theft") == [(year, most) for year in sorted(starts) for most in (5, 6, 7)]
     assert sorted(steps("squad")) == sorted((year, most) for year in starts for most in (5, 10) for _ in range(3))
     assert [int(options_of(spec)["years"]) for spec in raids(years)["raid"]] == list(range(years))
+    assert {spec.partition("force=")[2].partition(",")[0] for spec in thefts(years, 5)["squad"]} == {"1", "2", "3"}
 
 
 def options_of(spec):
@@ -103,19 +103,12 @@ def test_a_false_flag_steals_disarms_and_raids():
 @pytest.mark.slow
 def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    own = ["--store", str(tmp_path / "s.db"), "--workers", "1"]
-
-    def call(arguments: list[str]) -> str:
-        done = CliRunner().invoke(app, [*arguments, *own], env={"COLUMNS": "80"})
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
+    own = ["--store", "s.db", "--workers", "1"]
     team = ["red-team", "2*prosocial + 1*dove", "--budget", "quick", "--games", "2", "--seed", "7", "--years", "3"]
     team += ["--map", "clique:3", "--message-rounds", "0"]
-
-    command = shlex.split(call(team).splitlines()[-1])
+    command = shlex.split(call(*team, *own).splitlines()[-1])
     assert command[:2] == ["welfare-env", "exploitability"]
-    again, best = json.loads(call([*command[1:], "--json"])), json.loads(call([*team, "--json"]))
+    again, best = json.loads(call(*command[1:], *own, "--json")), json.loads(call(*team, *own, "--json"))
     assert again["exploitability"]["value"] == best["exploitability"]["value"] > 0
     assert (again["best"], again["seed"]) == (best["best"], 7)
     assert Game.load(tmp_path / "worst.json").is_done
@@ -134,10 +127,3 @@ def test_what_the_command_of_an_attack_takes_over():
         "--games 2 --years 2 --map 'my maps/a.map' --press tokens --paper-code --witness worst.json"
     )
     assert read_deviators(exploiter.given, profile, "", Setting(**SMALL))[0].attackers == exploiter.attackers
-
-
-def test_thefts_keep_the_fair_share_or_up_to_two_more_and_squads_build_up_to_three_units():
-    found = thefts(10, 5)
-    centers = {(kind, int(spec.rpartition("=")[2])) for kind in ("theft", "squad") for spec in found[kind]}
-    assert centers == {("theft", 5), ("theft", 6), ("theft", 7), ("squad", 5), ("squad", 10)}
-    assert {force for force in range(9) if any(f"force={force}" in spec for spec in found["squad"])} == {1, 2, 3}

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 from evaluation import EvaluationError, GameStore
-from evaluation.cli.commands import app
 from evaluation.play.game_spec import game_seed
 from evaluation.play.start import Start
+from tests.evaluation.conftest import call
 from welfare_env import Game, Rules
 
 PLAIN = Rules(years=3, press=None)
@@ -114,9 +113,7 @@ def test_the_commands_begin_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
 
     def told(*words: str) -> Any:
-        run = CliRunner().invoke(app, [*words, "--workers", "1", "--games", "2", "--store", "games.sqlite", "--json"])
-        assert run.exit_code == 0, run.output
-        return json.loads(run.stdout)
+        return json.loads(call(*words, "--workers", "1", "--games", "2", "--store", "games.sqlite", "--json"))
 
     (whole,) = told("self-play", "dumbbot", "--map", TOY, "--years", "3", "--press", "none")
     with GameStore("games.sqlite") as store:
@@ -127,17 +124,13 @@ def test_the_commands_begin_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert again["scores"]["PLAYERA"]["per_game"][0] == whole["scores"]["PLAYERA"]["per_game"][0]
     found = told("compare", "dumbbot", "hold", "--from", f"{first.key[:10]}@F1902M")
     assert found["games"] == 2
-    wrong = CliRunner().invoke(app, ["compare", "hold", "dove", "--from", "nothing.json", "--store", "games.sqlite"])
-    assert (wrong.exit_code, "nothing.json" in wrong.output) == (2, True)
+    wrong = ["compare", "hold", "dove", "--from", "nothing.json", "--store", "games.sqlite"]
+    assert "nothing.json" in call(*wrong, code=2)
 
 
 def test_what_is_no_start_is_named(tmp_path: Path) -> None:
     over = played("hold", PLAIN)
-    for start, word in {
-        "nowhere.json": "nowhere.json",
-        "0123abcd@F1901M": "0123abcd",
-        5: "start=5",
-    }.items():
+    for start, word in (("nowhere.json", "nowhere.json"), ("0123abcd@F1901M", "0123abcd"), (5, "start=5")):
         with GameStore(tmp_path / "games.sqlite") as store, pytest.raises(EvaluationError, match=word):
             evaluation.self_play("hold", games=1, start=start, store=store)
     for phase, word in ((None, "over"), ("F1999M", "F1999M")):

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 from agents import HoldPolicy
-from evaluation.cli.commands import app
 from evaluation.measures.gains import Surplus, beyond_best, surplus_of
+from tests.evaluation.conftest import call
 from welfare_env import Rules, View
 
 TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=3, press=None)}
@@ -160,9 +159,6 @@ def test_who_gains_as_much_by_the_best_of_many_policies_seldom_shows_a_surplus()
 
 
 def test_the_command_shows_the_table(tmp_path: Any) -> None:
-    arguments = ["exploitability", "hold", "--games", "1", "--years", "2", "--map", "clique:3", "--message-rounds", "0"]
-    arguments += ["--coalitions", "PLAYERA+PLAYERB,PLAYERA,PLAYERB", "--deviator", "pact:years=1"]
-    arguments += ["--selection-games", "1"]
-    done = CliRunner().invoke(app, [*arguments, "--store", str(tmp_path / "s.db"), "--workers", "1"])
-    assert done.exit_code == 0, done.output
-    assert "Together and alone" in done.stdout
+    options = "--games 1 --years 2 --map clique:3 --message-rounds 0 --selection-games 1 --workers 1"
+    attack = "exploitability hold --deviator pact:years=1 --coalitions PLAYERA+PLAYERB,PLAYERA,PLAYERB"
+    assert "Together and alone" in call(*attack.split(), *options.split(), "--store", tmp_path / "s.db")

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import welfare_env
 from agents.toy_boards.kernels import PROVINCES, adjacent
 from agents.toy_boards.shape import clique_of
 from evaluation import EvaluationError
-from evaluation.cli.commands import app
 from evaluation.exact import best_response, theorems
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.punisher_search import PunisherSearch
 from tests.agents.test_toy_boards import shape_of
+from tests.evaluation.conftest import call
 from tests.evaluation.test_exact import rules
 from tests.playing import seated
 
@@ -123,13 +122,11 @@ def robbed(board, years, thief, victim, seed) -> float:
 
 
 def test_the_command_prints_gains_and_writes_tables(tmp_path):
-    called = ["theorems", "--map", "clique:3", "--years", "3", "--csv", str(tmp_path / "gains.csv")]
-    done = CliRunner().invoke(app, called, env={"COLUMNS": "80"})
-    assert done.exit_code == 0, done.output
-    assert "no gain for T-t = 0, 1; a gain for T-t = 2 (1)" in done.stdout
+    called = ["theorems", "--map", "clique:3", "--years", "3", "--csv", tmp_path / "gains.csv"]
+    assert "no gain for T-t = 0, 1; a gain for T-t = 2 (1)" in call(*called)
     with (tmp_path / "gains.csv").open() as file:
         assert [int(row["gain"]) for row in csv.DictReader(file)] == [0, 0, 0, 0, 0, 1]
-    rows = json.loads(CliRunner().invoke(app, [*called, "--json"]).stdout)
+    rows = json.loads(call(*called, "--json"))
     assert [(row["years"], row["t"], row["value"]) for row in rows][-1] == (3, 1, 7)
 
 
