@@ -60,3 +60,18 @@ def package_game(map_name: str = "standard") -> Any:
     """A new game of the `diplomacy` package, without what it prints."""
     with contextlib.redirect_stdout(io.StringIO()):
         return diplomacy.Game(map_name=map_name)
+
+
+def ordered(game: Game, orders: Mapping[str, list[str]], **more: Any) -> Game:
+    """The game a phase later, after these orders by power."""
+    for power, given in orders.items():
+        game.submit(power, given, **more)
+    game.advance()
+    return game
+
+
+def ended(game: Game) -> Game:
+    """The game after the phases that are left, without further orders."""
+    while not game.is_done:
+        game.advance()
+    return game

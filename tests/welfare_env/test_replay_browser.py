@@ -22,8 +22,9 @@ pytestmark = [
 AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
 TITLE = "document.getElementById('phase')?.textContent"
 COUNT = "document.getElementById('count')?.textContent"
-
-
+SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
+KINDS = {"M": "movement", "R": "retreats", "A": "adjustments"}
+FIRST, END = "Spring 1901, movement", "End of the game"
 INTRUDERS = """document.body.insertAdjacentHTML('beforeend',
 '<img src=x onerror="window.hacked = 1"><b onclick="window.hacked = 1">b</b>');
 document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"""
@@ -33,8 +34,6 @@ SCREENS = [(1280, 800), (800, 600), (390, 844)]
 HIDDEN = """['#slider', '#play', '#next', '#map', '.order', '#ranking li:last-child'].filter((one) => {
 const box = document.querySelector(one).getBoundingClientRect();
 return box.top < 0 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth })"""
-
-
 HOSTILE = (*hostile[:4], "\u202eright to left", "x" * 100_000)
 
 
@@ -79,6 +78,10 @@ def count(browser: Browser, selector: str) -> int:
     return int(browser.ask(f"document.querySelectorAll({json.dumps(selector)}).length"))
 
 
+def spoken(phase: str) -> str:
+    return f"{SEASONS[phase[0]]} {phase[1:5]}, {KINDS[phase[-1]]}"
+
+
 def until(browser: Browser, script: str, wanted: object) -> None:
     """Wait for a value; two minutes at most."""
     end = time.monotonic() + 120
@@ -88,55 +91,42 @@ def until(browser: Browser, script: str, wanted: object) -> None:
 
 
 @pytest.mark.slow
-def test_keys_go_through_the_game(opened, game):
-    assert opened.ask(TITLE) == "Spring 1901, movement"
-    opened.press("ArrowRight")
-    assert opened.ask(TITLE) != "Spring 1901, movement"
-    opened.press("End")
-    assert opened.ask(TITLE) == "End of the game"
-    opened.press("ArrowRight")
-    assert opened.ask(TITLE) == "End of the game"
-    opened.press("Home")
-    assert opened.ask(TITLE) == "Spring 1901, movement"
-    assert opened.complaints == opened.requests == []
-
-
-@pytest.mark.slow
-def test_space_plays_and_pauses_at_the_chosen_speed(opened):
-    """The page's clock stands still: its steps are taken here."""
+def test_a_course_through_the_page_by_keys(opened, game):
+    """Every phase has its title, its units and its owners; at either end the keys lead nowhere."""
+    for record in game.history:
+        assert opened.ask(TITLE) == spoken(record.phase)
+        units = sum(map(len, record.units.values())) + sum(map(len, record.position.dislodged.values()))
+        assert count(opened, ".map .unit") == units
+        assert count(opened, ".map .center.owned") == sum(map(len, record.centers.values()))
+        opened.press("ArrowRight")
+    for key, title in (("ArrowRight", END), ("Home", FIRST), ("End", END), ("Home", FIRST), ("ArrowLeft", FIRST)):
+        opened.press(key)
+        assert opened.ask(TITLE) == title
+    # The page's clock stands still: its steps are taken here.
     opened.ask("window.setInterval = (step, wait) => { window.nextStep = step; window.waits = wait; return 1; }, 0")
     opened.press("4")
     assert opened.ask("document.querySelector('#speeds [aria-pressed=true]').value") == "4"
     opened.press(" ")
-    assert opened.ask("document.getElementById('play').getAttribute('aria-label')") == "Pause"
-    assert opened.ask("window.waits") == 400
+    assert opened.ask("[document.getElementById('play').getAttribute('aria-label'), window.waits]") == ["Pause", 400]
     assert opened.ask("window.nextStep(), window.nextStep(), document.getElementById('slider').value") == "2"
     opened.press(" ")
     assert opened.ask("document.getElementById('play').getAttribute('aria-label')") == "Play"
+    assert opened.complaints == opened.requests == []
 
 
 @pytest.mark.slow
-def test_each_phase_has_a_link(browser, page, game):
+def test_each_phase_has_a_link_and_one_that_makes_no_sense_leads_to_the_first(browser, page, game):
+    browser.open(page, "W1901A")
+    assert browser.ask(TITLE) == "Winter 1901, adjustments"
+    for link in ("S1777M", "%", "%E0%A4%A", "%FF", "<b>", "__proto__", "S1901M%00"):
+        browser.open(page, link)
+        assert browser.ask(TITLE) == FIRST
+        browser.ask(f"location.hash = '#F1901M{link}'")
+        browser.press("ArrowRight")
+        until(browser, "location.hash", f"#{game.history[1].phase}")
     for record in game.history:
-        browser.open(page, record.phase)
-        season = {"S": "Spring", "F": "Fall", "W": "Winter"}[record.phase[0]]
-        assert browser.ask(TITLE).startswith(f"{season} {record.phase[1:5]}")
-    browser.open(page, "S1777M")
-    assert browser.ask(TITLE) == "Spring 1901, movement"
-    browser.press("ArrowRight")
-    until(browser, "location.hash", f"#{game.history[1].phase}")
-    browser.ask("location.hash = '#W1901A'")
-    until(browser, TITLE, "Winter 1901, adjustments")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("link", ["%", "%E0%A4%A", "%FF", "<b>", "__proto__", "S1901M%00"])
-def test_a_link_that_makes_no_sense_shows_the_first_phase(browser, page, link):
-    browser.open(page, link)
-    assert browser.ask(TITLE) == "Spring 1901, movement"
-    browser.ask(f"location.hash = '#F1901M{link}'")
-    browser.press("ArrowRight")
-    assert browser.ask(TITLE) != "Spring 1901, movement"
+        browser.ask(f"location.hash = '#{record.phase}'")
+        until(browser, TITLE, spoken(record.phase))
     assert browser.complaints == []
 
 
@@ -151,15 +141,6 @@ def test_without_scripts_the_last_position_is_shown_in_color(browser, page, game
         assert "rgb(0, 0, 0)" not in fills.values()
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
-@pytest.mark.slow
-def test_the_map_shows_the_units_and_owners_of_every_phase(opened, game):
-    for record in game.history:
-        units = sum(map(len, record.units.values())) + sum(map(len, record.position.dislodged.values()))
-        assert count(opened, ".map .unit") == units
-        assert count(opened, ".map .center.owned") == sum(map(len, record.centers.values()))
-        opened.press("ArrowRight")
 
 
 def test_private_reasoning_is_behind_a_switch(opened):
@@ -203,7 +184,7 @@ def test_nothing_is_complained_of_in_whole_games(browser, folder, full_press, ma
         browser.press("Home")
         for _ in game.history:
             browser.press("ArrowRight")
-        assert browser.ask(TITLE) == "End of the game"
+        assert browser.ask(TITLE) == END
     assert browser.complaints == browser.requests == []
 
 
@@ -278,5 +259,5 @@ def test_a_live_page_follows_the_game_and_stays_at_its_end(browser, folder, monk
         game.advance()
         env.render()
         until(browser, COUNT, shown)
-    assert browser.ask(TITLE) == "End of the game"
+    assert browser.ask(TITLE) == END
     assert browser.complaints == []
