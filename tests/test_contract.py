@@ -13,14 +13,12 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, parallel_api_test
 from typer.testing import CliRunner
 
 import agents
@@ -115,26 +113,11 @@ def test_the_environment_is_the_papers_unless_told_otherwise() -> None:
     assert played(fast, {}) == played(reference, {})
 
 
-@pytest.mark.filterwarnings("ignore")  # PettingZoo recommends other names of agents
-@pytest.mark.parametrize(("press", "map_name"), [(None, "clique:3"), ("text", "standard")])
-def test_three_forms_of_the_environment(press: str | None, map_name: str) -> None:
-    options: dict[str, Any] = {"press": press, "years": 1, "map_name": map_name}
-    api_test(welfare_env.make(**options), num_cycles=50)
-    parallel_api_test(welfare_env.parallel_env(**options), num_cycles=30)
-    games = welfare_env.vector_env(3, map_name, rules=Rules(press=press, years=1))
+def test_many_games_at_once() -> None:
+    games = welfare_env.vector_env(3, "clique:3", rules=Rules(years=1))
     games.reset(seed=0)
-    ended = np.zeros(3, bool)
-    while not ended.all():
-        rewards, done = games.step(games.sample())
-        assert rewards.shape == (3, len(games.board.powers))
-        ended |= done
-
-
-def test_the_same_seed_gives_the_same_game() -> None:
-    paid = [played(welfare_env.make("clique:3", years=2, press="tokens"), {}) for _ in range(2)]
-    assert paid[0] == paid[1]
-    one, two, other = (evaluation.self_play("random", games=2, seed=seed, **QUICK).to_dict() for seed in (5, 5, 6))
-    assert one == two != other
+    rewards, done = games.step(games.sample())
+    assert (rewards.shape, done.shape) == ((3, len(games.board.powers)), (3,))
 
 
 # Games by hand, rules
@@ -168,87 +151,12 @@ def test_a_game_by_hand(tmp_path: Path) -> None:
     assert "<iframe" in game._repr_html_()
 
 
-def test_any_position_can_be_begun_with() -> None:
-    rules, units = Rules(years=5), {"FRANCE": ["A PAR", "A MAR"], "GERMANY": ["A BUR", "A MUN"]}
-    given: dict[str, Any] = {"units": units, "centers": {"FRANCE": ["PAR"]}, "dislodged": None}
-    game = Game.from_position(phase="F1905M", welfare={"FRANCE": 7}, rules=rules, **given)
-    assert (game.phase, game.welfare["FRANCE"]) == ("F1905M", 7)
-    game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR"])
-    game.submit("GERMANY", ["A BUR S A MUN - RUH", "A MUN - RUH"])
-    game.advance()
-    results = game.history[-1].results
-    assert set(results["A BUR"]) == {"cut", "dislodged"}
-    assert game.phase == "F1905R"
-    while not game.is_done:
-        game.advance()
-    assert game.history[-2].results["A BUR"] == ["disband"]
-
-
-def test_a_view_shows_what_its_power_may_see() -> None:
-    env = welfare_env.make(press="text", years=1)
-    env.reset(seed=0)
-    observation, *_, info = env.last()
-    assert set(observation) == {"observation", "action_mask"}
-    view = info["view"]
-    assert view.board.powers == tuple(env.possible_agents)
-    assert (view.history, view.messages, view.rules.years) == ((), (), 1)
-    assert set(view.scores) == set(view.welfare) == set(view.board.powers)
-    assert set(view.legal_orders) == set(view.units[view.power])
-    view.units[view.power] = ()
-    assert env.unwrapped.game.units[view.power]
-
-
-RULES: list[dict[str, Any]] = [
-    *({"variant": "standard", "scoring": scoring} for scoring in ("sum-of-squares", "draw-size", "concave")),
-    {"years": 3, "press": None, "message_rounds": 0, "retreat_welfare": True, "build_and_disband": True},
-    {"scoring": "welfare", "progressive": (1, 3), "transfers": True, "mediator": True},
-    {"press": "tokens", "mediator": True, "overmilitarise": True, "adjudication": "package"},
-]
-
-
-@pytest.mark.parametrize("options", RULES, ids=str)
-def test_every_rule_is_played_to_the_end(options: dict[str, Any], tmp_path: Path) -> None:
-    env = welfare_env.make("clique:3", rules=Rules(**{"years": 2, "message_rounds": 1} | options))
-    paid = played(env, {})
-    game = env.unwrapped.game
-    assert game.is_done
-    assert {power: paid[power] for power in game.powers} == pytest.approx(game.scores)
-    if env.unwrapped.rules.mediator:
-        assert paid["MEDIATOR"] == sum(game.welfare.values())
-    game.save(tmp_path / "game.json")
-    assert Game.load(tmp_path / "game.json").record() == game.record()
-
-
-def test_no_rule_is_left_out_and_the_published_ones_are_there() -> None:
-    assert {field.name for field in fields(Rules)} == set().union(*RULES)
-    published = Rules.published(years=3)
-    assert (published.retreat_welfare, published.build_and_disband, published.years) == (True, True, 3)
-
-
-def test_rules_change_what_they_are_about() -> None:
-    def after_winter(**options: Any) -> dict[str, int]:
-        rules = Rules(years=2, press=None, **options)
-        given = {"PLAYERA": ["A HAX"]}, {"PLAYERA": ["HAX", "CAX"], "PLAYERB": ["HBX"]}
-        game = Game.from_position("W1901A", *given, rules=rules, map_name="clique:2", welfare={"PLAYERA": 1})
-        game.submit("PLAYERA", ["GIVE PLAYERB"] if rules.transfers else [])
-        game.advance()
-        return dict(game.welfare)
-
-    assert after_winter() == {"PLAYERA": 2, "PLAYERB": 1}
-    assert after_winter(progressive=(5, 1)) == {"PLAYERA": 6, "PLAYERB": 5}
-    assert after_winter(transfers=True) == {"PLAYERA": 1, "PLAYERB": 2}
-
-
 # Modal combat
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("actions", ["library", "tokens", "formula"])
 def test_modal_combat_charges_for_depth(actions: str) -> None:
     menv = modal_env.make(epsilon=0.01, actions=actions, agents=modal_env.library.POST)
-    if actions != "formula":
-        api_test(menv, num_cycles=20)
-        parallel_api_test(modal_env.parallel_env(epsilon=0.01, actions=actions), num_cycles=20)
     policies = dict(zip(menv.possible_agents, map(agents.make, ("program:FairBot", "program:PrudentBot")), strict=True))
     assert played(menv, policies) == pytest.approx({"player_0": 2 - 0.01, "player_1": 2 - 0.02})
 
