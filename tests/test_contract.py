@@ -1,7 +1,8 @@
 """The names and promises that users rely on, each of them used once, through public names only.
 
 What other tests check in depth is only touched here: a cut, a move or a rename that takes away something promised must
-fail in this file.
+fail in this file. Other forms of the environment are in tests/welfare_env (PettingZoo's own tests, vectors, OpenSpiel),
+training in tests/training.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from typer.testing import CliRunner
 import agents
 import evaluation
 import modal_env
-import training
 import welfare_env
 from evaluation import exact
 from evaluation.cli.commands import app
@@ -111,13 +111,6 @@ def test_the_environment_is_the_papers_unless_told_otherwise() -> None:
         assert "S1901M" in env.render()
     fast, reference = (welfare_env.make("clique:3", years=1, press=None, engine=name) for name in ("fast", "reference"))
     assert played(fast, {}) == played(reference, {})
-
-
-def test_many_games_at_once() -> None:
-    games = welfare_env.vector_env(3, "clique:3", rules=Rules(years=1))
-    games.reset(seed=0)
-    rewards, done = games.step(games.sample())
-    assert (rewards.shape, done.shape) == ((3, len(games.board.powers)), (3,))
 
 
 # Games by hand, rules
@@ -236,12 +229,6 @@ def test_any_program_can_take_a_seat_by_text() -> None:
     assert isinstance(turn.reward, float)
 
 
-def test_open_spiel_plays_the_game() -> None:
-    pyspiel = pytest.importorskip("pyspiel")
-    game = welfare_env.open_spiel_game("clique:2", years=1)
-    pyspiel.random_sim_test(game, num_sims=2, serialize=False, verbose=False)
-
-
 # Measures
 
 
@@ -332,32 +319,6 @@ def test_a_shipped_experiment_runs_with_the_stub(name: str, tmp_path: Path) -> N
 
 def test_an_experiment_runs_by_its_name() -> None:
     assert evaluation.experiment("self-play", profiles=["hold"], games=1).conditions
-
-
-# Training
-
-
-@pytest.mark.slow
-def test_a_network_is_trained_resumed_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    options: dict[str, Any] = {"games": 4, "iterations": 1, "horizon": 2, "epochs": 1, "minibatch": 32, "width": 4}
-    config = training.TrainConfig(against="prosocial", map_name="clique:3", years=1, **options)
-    checkpoint = training.train(config)
-    training.resume(checkpoint.parent, iterations=2)
-    spec = f"rl:{checkpoint}"
-    assert isinstance(agents.make(spec), agents.Policy)
-    assert evaluation.exploitability(spec, deviator="dumbbot", games=1, **QUICK).value.value >= 0
-    assert exact.exploitability("clique:3", SEATS | {"PLAYERA": spec}, 1, powers=["PLAYERC"]).gap >= 0
-
-
-@pytest.mark.slow
-def test_rllib_finds_environments_and_modules() -> None:
-    pytest.importorskip("ray")
-    from ray.tune.registry import ENV_CREATOR, _global_registry
-
-    training.register()
-    assert all(_global_registry.contains(ENV_CREATOR, name) for name in ("welfare_env", "modal_env"))
-    assert {training.LegalOrdersModule.__name__, training.BatchedEnvRunner.__name__} <= set(training.__all__)
 
 
 # Commands

@@ -3,7 +3,6 @@
 import email
 import email.message
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 import welfare_env
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ["agents", "evaluation", "modal_env", "training", "welfare_env"]
@@ -84,9 +84,8 @@ def test_installing_makes_five_top_level_names(installed: Path, project: dict[st
 @pytest.mark.slow
 def test_the_installed_packages_import_without_the_source_tree(installed: Path) -> None:
     code = f"import {', '.join(PACKAGES)}; print({', '.join(f'{name}.__file__' for name in PACKAGES)}, sep='\\n')"
-    environment = os.environ | {"PYTHONPATH": str(installed)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=installed, env=environment, capture_output=True, text=True)
-    assert done.stdout.splitlines() == [str(installed / name / "__init__.py") for name in PACKAGES], done.stderr
+    printed = python(code, cwd=installed, PYTHONPATH=str(installed))
+    assert printed.splitlines() == [str(installed / name / "__init__.py") for name in PACKAGES]
 
 
 def test_the_metadata_agree_with_pyproject(wheel: Path, project: dict[str, Any]) -> None:

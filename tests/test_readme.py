@@ -5,13 +5,12 @@ import doctest
 import importlib
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import training
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
@@ -25,9 +24,7 @@ def test_python_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
     """Each with its own imports, in one process: most of the time would go into importing torch and Ray again."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     run = "import sys\nfor block in sys.argv[1:]:\n    exec(block, {'__name__': 'page'})\n    print('end of a block')"
-    done = subprocess.run([sys.executable, "-c", run, *blocks], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    *printed, rest = done.stdout.split("end of a block\n")
+    *printed, rest = python(run, *blocks, cwd=tmp_path).split("end of a block\n")
     assert (len(printed), rest) == (len(blocks), "")
     assert all(said.strip() or "export" in block for said, block in zip(printed, blocks, strict=True))
 
@@ -105,12 +102,9 @@ def test_names_on_the_pages_exist():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "notebook", sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run(notebook, tmp_path):
     cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     code = "\n".join("".join(cell["source"]) for cell in cells)
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    python(code, cwd=tmp_path)
     assert all(cell["outputs"] for cell in cells)

@@ -16,18 +16,10 @@ LEGAL = {
     "standard": {"AUSTRIA": 34, "ENGLAND": 29, "FRANCE": 30, "GERMANY": 38, "ITALY": 38, "RUSSIA": 42, "TURKEY": 27},
     "ancmed": {"CARTHAGE": 29, "EGYPT": 37, "GREECE": 24, "PERSIA": 26, "ROME": 32},
     "modern": {
-        "BRITAIN": 33,
-        "EGYPT": 31,
-        "FRANCE": 53,
-        "GERMANY": 47,
-        "ITALY": 40,
-        "POLAND": 37,
-        "RUSSIA": 56,
-        "SPAIN": 36,
-        "TURKEY": 39,
-        "UKRAINE": 63,
+        "BRITAIN": 33, "EGYPT": 31, "FRANCE": 53, "GERMANY": 47, "ITALY": 40,
+        "POLAND": 37, "RUSSIA": 56, "SPAIN": 36, "TURKEY": 39, "UKRAINE": 63,
     },
-}
+}  # fmt: skip
 
 
 # Different positions that a power can bring about in the first phase while the others hold. Left out are those of

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.playing import ordered
 from welfare_env import Game, Rules, load_board
 from welfare_env.board.board import Board
 from welfare_env.board.orders import MOVE
@@ -38,10 +39,8 @@ def test_a_unit_bounces_once() -> None:
     """A support is cut by a dislodgement after the first bounces, so that all is looked at again."""
     units = {"AUSTRIA": ["A TYR"], "FRANCE": ["A MUN", "A BUR"], "GERMANY": ["A SIL", "A RUH"]}
     game = Game.from_position("S1901M", units, {}, rules=RULES, engine="fast")
-    game.submit("AUSTRIA", ["A TYR - MUN"])
-    game.submit("FRANCE", ["A MUN - RUH", "A BUR S A MUN - RUH"])
-    game.submit("GERMANY", ["A SIL - MUN", "A RUH S A SIL - MUN"])
-    game.advance()
+    france, germany = ["A MUN - RUH", "A BUR S A MUN - RUH"], ["A SIL - MUN", "A RUH S A SIL - MUN"]
+    ordered(game, {"AUSTRIA": ["A TYR - MUN"], "FRANCE": france, "GERMANY": germany})
     check(game.position.engine, 5)
 
 
@@ -81,9 +80,7 @@ def test_no_unit_dislodges_one_of_its_power_with_foreign_help(order: str, result
     """Foreign help counts in full, so nothing but this rule keeps the attacker out."""
     units = {"GERMANY": ["F KIE", "A BER"], "RUSSIA": ["A PRU"]}
     game = Game.from_position("S1901M", units, {}, rules=RULES)
-    game.submit("GERMANY", ["F KIE - BER", order])
-    game.submit("RUSSIA", ["A PRU S F KIE - BER"])
-    game.advance()
+    ordered(game, {"GERMANY": ["F KIE - BER", order], "RUSSIA": ["A PRU S F KIE - BER"]})
     assert game.phase == "F1901M"
     assert game.units == {power: tuple(units.get(power, ())) for power in game.powers}
     assert game.history[-1].results["A BER"] == results

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.playing import ordered
 from tools.equivalence.lively import crowded, lively
 from welfare_env import Game, Rules, errors, load_board
 from welfare_env.engine import RETREATS
@@ -23,10 +24,7 @@ def play(orders: dict[str, str], rules: Rules = RULEBOOK) -> Game:
     given = {power: texts.split(", ") for power, texts in orders.items()}
     units = {power: [" ".join(text.split()[:2]) for text in texts] for power, texts in given.items()}
     game = Game.from_position("S1901M", units, {"TURKEY": ["CON"]}, rules=rules)
-    for power, texts in given.items():
-        game.submit(power, texts)
-    game.advance()
-    return game
+    return ordered(game, given)
 
 
 def results(game: Game, unit: str) -> list[str]:

@@ -21,9 +21,7 @@ from agents.specs import read as read_spec
 from agents.specs.options import LM_OPTIONS
 from tests.agents.lm.transport import InProcess, chat, message
 from tests.fuzz.hunting import changed, encoded, hunt, mangled, nested, odd, words
-from welfare_env.errors import (
-    UnknownAgentError,
-)
+from welfare_env.errors import UnknownAgentError
 
 # Specs: no module but ours and Python's own is imported, no model but the stub asked.
 
@@ -141,23 +139,14 @@ def check_usage(usage: Any) -> None:
     assert 0 <= usage.dollars < MOST_TOKENS
 
 
-apis = st.sampled_from(list(ANSWERS))
+def answers(api: str) -> Any:
+    """An API, a status, headers and the content of an answer, which is changed a little or an error."""
+    changed_a_little = changed(ANSWERS[api]) | mangled(json.dumps(ANSWERS[api]))
+    content = (changed_a_little | st.sampled_from(ERRORS).flatmap(changed)).map(encoded)
+    return st.tuples(st.just(api), st.just(200) | st.sampled_from(STATUSES), HEADERS, content)
 
 
-@hunt(
-    apis.flatmap(
-        lambda api: st.tuples(
-            st.just(api),
-            st.just(200) | st.sampled_from(STATUSES),
-            HEADERS,
-            (changed(ANSWERS[api]) | mangled(json.dumps(ANSWERS[api])) | st.sampled_from(ERRORS).flatmap(changed)).map(
-                encoded
-            ),
-        )
-    ),
-    ModelError,
-    AccessError,
-)
+@hunt(st.sampled_from(list(ANSWERS)).flatmap(answers), ModelError, AccessError)
 def test_answers_and_errors_of_servers(given: Any) -> None:
     receive(*given)
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import agents
 import welfare_env
 from tests.fuzz.hunting import odd
+from tests.playing import ended, seated
 from welfare_env import Game, Rules, WelfareEnvError
 from welfare_env.envs.vector import VectorEnv
 
@@ -29,22 +30,13 @@ SPECS = ["random", "exploiter:nice=dove,attack=dumbbot", "marshal", "plan:budget
 
 @functools.cache
 def finished() -> Game:
-    game = Game("clique:3", RULES)
-    while not game.is_done:
-        game.advance()
-    return game
+    return ended(Game("clique:3", RULES))
 
 
 def played(make: Callable[..., Any]) -> Any:
     env = make("clique:3", years=1)
     env.reset(seed=0)
     return env
-
-
-def reset(spec: str) -> Any:
-    policy = agents.make(spec)
-    policy.reset("PLAYERA", 0)
-    return policy
 
 
 def shown(thing: Any) -> Any:
@@ -76,7 +68,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "trainings": (lambda: importlib.import_module("training.board.config"), ["TrainConfig"]),
     "profile": (lambda: agents.read_profile("2*dove + 1*random"), ["seats"]),
     "dove, not reset": (functools.partial(agents.make, "dove"), ["reset", "act", "reseed"]),
-    **{f"{spec}, reset": (functools.partial(reset, spec), ["reset", "act", "reseed"]) for spec in SPECS},
+    **{f"{spec}, reset": (functools.partial(seated, spec, "PLAYERA"), ["reset", "act", "reseed"]) for spec in SPECS},
 }
 FITTING: dict[str, list[Any]] = {
     "power": ["PLAYERA", "FRANCE"],

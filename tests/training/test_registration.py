@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,8 @@ import modal_env
 import training
 import welfare_env
 from agents.rl.checkpoint import CheckpointError
+from tests.processes import python
+from welfare_env import Rules
 from welfare_env.game.view import ORDERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -107,19 +107,19 @@ def test_an_error_names_what_to_write(maker: str, module: Any, error: type[Excep
         MultiAgentEnvRunner(config=configured("mine", module), worker_index=0)
 
 
-def test_messages_are_refused() -> None:
-    env = welfare_env.make("clique:3", years=1, press="tokens")
-    spaces = {"observation_space": env.observation_space("PLAYERA"), "action_space": env.action_space("PLAYERA")}
+def test_messages_and_unknown_forms_are_refused() -> None:
     with pytest.raises(training.TrainingError, match="press"):
-        training.LegalOrdersModule(**spaces)
-
-
-def test_an_unknown_form_is_refused() -> None:
+        module_of(welfare_env.make("clique:3", years=1, press="tokens"), training.LegalOrdersModule)
     with pytest.raises(training.TrainingError, match="'both'"):
         _global_registry.get(ENV_CREATOR, "welfare_env")({"form": "both"})
 
 
 NAMES = "from ray.tune.registry import _global_registry as r; print(r.contains('env_creator', 'modal_env'))"
+
+
+WITHOUT_RAY = """import sys; sys.modules['ray'] = None; import training
+try: training.register()
+except training.TrainingError as error: print('[train]' in str(error))"""
 
 
 @pytest.mark.slow
@@ -129,16 +129,11 @@ NAMES = "from ray.tune.registry import _global_registry as r; print(r.contains('
         (f"import training; {NAMES}", "True"),
         (f"import ray.tune; import training; {NAMES}", "True"),
         ("import sys, training; print('ray' in sys.modules)", "False"),
-        (
-            "import sys; sys.modules['ray'] = None; import training\n"
-            "try: training.register()\nexcept training.TrainingError as error: print('[train]' in str(error))",
-            "True",
-        ),
+        (WITHOUT_RAY, "True"),
     ],
 )
 def test_names_are_registered_in_any_order_and_ray_is_not_needed(code: str, printed: str) -> None:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout.strip()) == (0, printed), done.stderr
+    assert python(code).strip() == printed
 
 
 BOARD: dict[str, Any] = {"map_name": "clique:3", "years": 2, "press": None}
@@ -153,15 +148,9 @@ ENVIRONMENTS: dict[str, Callable[..., Any]] = {
 def module_of(env: Any, kind: Any) -> Any:
     torch.manual_seed(1)
     agent = env.possible_agents[0]
-    module = kind(
-        observation_space=env.observation_space(agent),
-        action_space=env.action_space(agent),
-        **(
-            {}
-            if kind is training.LegalOrdersModule
-            else {"model_config": {"fcnet_hiddens": [16, 16]}, "catalog_class": PPOCatalog}
-        ),
-    )
+    spaces = {"observation_space": env.observation_space(agent), "action_space": env.action_space(agent)}
+    rllibs = {"model_config": {"fcnet_hiddens": [16, 16]}, "catalog_class": PPOCatalog}
+    module = kind(**spaces, **({} if kind is training.LegalOrdersModule else rllibs))
     with torch.no_grad():  # so that its choices differ
         for weight in module.parameters():
             weight += torch.randn_like(weight) / 3
@@ -181,7 +170,6 @@ def test_a_player_orders_what_its_network_chose_in_training(form: str, flat: boo
     kind = ActionMaskingTorchRLModule if flat else training.LegalOrdersModule
     module = module_of(env, kind)
     policy = agents.make(f"rl:{training.export(module, tmp_path, env=env)},greedy=yes")
-    given: dict[str, dict[str, list[str]]] = {}
     expected: dict[str, dict[str, list[str]]] = {}
     env.reset(seed=0)
     if form == "aec":
@@ -194,18 +182,15 @@ def test_a_player_orders_what_its_network_chose_in_training(form: str, flat: boo
             if agent not in expected.setdefault(phase, {}):
                 expected[phase][agent] = orders_of(policy, agent, info["view"])
             env.step(int(logits_of(module, seen).argmax()))
-        given = {each.phase: each.orders for each in env.unwrapped.game.history}
     else:
         observations, infos = env.reset()
         while env.agents:
             phase = env.game.phase
             expected[phase] = {agent: orders_of(policy, agent, infos[agent]["view"]) for agent in env.agents}
             rows = {agent: len(env.action_space(agent).nvec) for agent in env.agents}
-            chosen = {
-                agent: logits_of(module, observations[agent]).reshape(rows[agent], -1).argmax(1) for agent in env.agents
-            }
-            observations, _, _, _, infos = env.step(chosen)
-        given = {each.phase: each.orders for each in env.game.history}
+            logits = {agent: logits_of(module, seen).reshape(rows[agent], -1) for agent, seen in observations.items()}
+            observations, _, _, _, infos = env.step({agent: rows.argmax(1) for agent, rows in logits.items()})
+    given = {each.phase: each.orders for each in env.unwrapped.game.history}
     assert len(expected) >= 4
     for phase, orders in expected.items():
         for agent, texts in orders.items():
@@ -246,11 +231,7 @@ def test_a_network_of_another_library_is_measured(tmp_path: Path) -> None:
     shapes = [env.observation_space("PLAYERA")[key].shape[0] for key in ("observations", "action_mask")]
     network = nn.Sequential(nn.Linear(shapes[0], 8), nn.ReLU(), nn.Linear(8, shapes[1]))
     spec = f"rl:{training.export(network, tmp_path / 'player', env=env)}"
-    options: dict[str, Any] = {
-        "games": 2,
-        "map_name": "clique:3",
-        "rules": welfare_env.Rules(years=1, message_rounds=1),
-    }
+    options: dict[str, Any] = {"games": 2, "map_name": "clique:3", "rules": Rules(years=1, message_rounds=1)}
     assert evaluation.self_play(spec, **options).to_dict() == evaluation.self_play(spec, **options).to_dict()
     assert evaluation.exploitability("prosocial", deviator=spec, **options).value.value >= 0
 
@@ -260,9 +241,7 @@ def test_playing_needs_no_ray_and_no_pickle(tmp_path: Path) -> None:
     env = ENVIRONMENTS["aec"]()
     training.export(module_of(env, training.LegalOrdersModule), tmp_path, env=env)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "weights.safetensors"]
-    code = f"import sys, agents; agents.make('rl:{tmp_path}'); print('ray' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "False", done.stderr
+    assert python(f"import sys, agents; agents.make('rl:{tmp_path}'); print('ray' in sys.modules)").strip() == "False"
 
 
 @pytest.mark.slow
@@ -276,8 +255,7 @@ class Reading(nn.Sequential): reader = "its own"
 env = welfare_env.make("clique:3", years=1, press=None)
 training.export(Reading(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)), {str(tmp_path)!r}, env=env)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    python(code)
     assert (tmp_path / "weights.safetensors").exists()
 
 
@@ -310,7 +288,7 @@ def test_another_map_is_refused(player: Path) -> None:
     policy = agents.make(f"rl:{player}")
     policy.reset("FRANCE")
     with pytest.raises(CheckpointError, match="map"):
-        policy.act(None, {"view": welfare_env.Game(rules=welfare_env.Rules(press=None)).view("FRANCE")})
+        policy.act(None, {"view": welfare_env.Game(rules=Rules(press=None)).view("FRANCE")})
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.playing import ordered
 from welfare_env import Board, Game, Rules
 from welfare_env.engine.engines import ENGINES
 from welfare_env.game.press import TOKENS
@@ -36,14 +37,8 @@ def _attack(game: Game, power: str, rng: np.random.Generator) -> tuple[str, ...]
     """A move by sea, or into a province that another power holds, and its supports and convoys: all that can help."""
     legal = game.legal_orders(power)
     held = {unit[2:5] for other, units in game.units.items() if other != power for unit in units}
-    moves = [
-        order
-        for orders in legal.values()
-        for order in orders
-        if " S " not in order
-        and " C " not in order
-        and (order.endswith(" VIA") or order.partition(" - ")[2][:3] in held)
-    ]
+    moves = [order for orders in legal.values() for order in orders if " S " not in order and " C " not in order]
+    moves = [move for move in moves if move.endswith(" VIA") or move.partition(" - ")[2][:3] in held]
     if not moves:
         return ()
     move = moves[rng.integers(len(moves))]
@@ -99,9 +94,7 @@ def play_on(draw_orders: Drawer) -> Callable[..., Game]:
 
     def play(game: Game, rng: np.random.Generator, phases: int | None = None) -> Game:
         while not game.is_done and phases != 0:
-            for power in game.powers:
-                game.submit(power, draw_orders(game, power, rng))
-            game.advance()
+            ordered(game, {power: draw_orders(game, power, rng) for power in game.powers})
             phases = None if phases is None else phases - 1
         return game
 
@@ -126,9 +119,7 @@ def dislodging() -> Callable[..., Game]:
         units = {"FRANCE": ["A PAR", "A MAR"], "GERMANY": ["A BUR"]}
         centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["MUN", "BER"]}
         game = Game.from_position(phase, units, centers, rules=rules)
-        game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR"])
-        game.advance()
-        return game
+        return ordered(game, {"FRANCE": ["A PAR - BUR", "A MAR S A PAR - BUR"]})
 
     return make
 
@@ -178,9 +169,7 @@ def full_press(draw_orders: Drawer) -> Callable[..., Game]:
         while not game.is_done:
             for message_round in range(1, 1 + game.rules.message_rounds * (game.phase[-1] != "R")):
                 speak(game, message_round, rng)
-            for power in game.powers:
-                game.submit(power, draw_orders(game, power, rng))
-            game.advance()
+            ordered(game, {power: draw_orders(game, power, rng) for power in game.powers})
         return game
 
     return play

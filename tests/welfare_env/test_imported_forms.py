@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from diplomacy.utils.export import to_saved_game_format
 
-from tests.welfare_env.test_imports import HISTORY, new_game, of_the_site, played, replaced, written
+from tests.welfare_env.test_imports import HISTORY, new_game, of_the_site, played, replaced, sorted_lists, written
 from welfare_env import Game, errors, import_game
 from welfare_env.game.record import save_record
 from welfare_env.render.replay.annotations import Reasoning
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+
+
+def of_all(some):
+    return {power: some.get(power, []) for power in POWERS}
 
 
 def of_dipcc(*phases):
@@ -28,14 +32,9 @@ def of_dipcc(*phases):
                     for number, (sender, to, text) in enumerate(messages)
                 ],
                 "name": name,
-                "orders": {power: orders.get(power, []) for power in POWERS},
+                "orders": of_all(orders),
                 "results": {},
-                "state": {
-                    "name": name,
-                    "units": {power: units.get(power, []) for power in POWERS},
-                    "centers": centers,
-                    "retreats": {},
-                },
+                "state": {"name": name, "units": of_all(units), "centers": centers, "retreats": {}},
             }
             for name, units, centers, orders, messages in phases
         ],
@@ -48,9 +47,7 @@ def assert_same_end(found, saved, folder):
     """The imported game, saved and loaded, ends with the file's centers."""
     save_record(found.record(), folder / "ours.json")
     ours, theirs = Game.load(folder / "ours.json").centers, saved["phases"][-1]["state"]["centers"]
-    assert {power: sorted(ours[power]) for power in POWERS} == {
-        power: sorted(theirs.get(power) or ()) for power in POWERS
-    }
+    assert sorted_lists(ours) == sorted_lists(dict.fromkeys(POWERS, ()) | theirs)
 
 
 # France takes Portugal; the army there cannot retreat, since Spain is occupied.
@@ -101,9 +98,8 @@ def test_retreats_of_units_that_cannot_retreat(tmp_path, saved, played):
     assert [phase["name"] for phase in found.record()["phases"]] == played
     assert found.game.pending_void == {}
     assert [record.void for record in found.game.history] == [{}] * (len(played) - 1)
-    assert [(each.recipient, each.text) for each in found.game.history[0].messages] == [
-        ("GLOBAL", "Help!"), ("GERMANY", "No."),
-    ]  # fmt: skip
+    said = [(each.recipient, each.text) for each in found.game.history[0].messages]
+    assert said == [("GLOBAL", "Help!"), ("GERMANY", "No.")]
     assert [note for note in found.notes if note.startswith("dislodged units") and note.endswith(": 1")]
     assert [note for note in found.notes if note.startswith("messages left out") and note.endswith(": 1")]
     assert_same_end(found, saved, tmp_path)
@@ -200,11 +196,8 @@ def test_an_error_names_the_rules_on_which_programs_differ(tmp_path, name, follo
 
 
 @pytest.mark.parametrize(
-    "names",
-    [
-        ("S1901M", "S1901M"), ("S1901M", "W1901A"), ("F1901M", "S1901R"), ("S1901M", "COMPLETED", "F1901M"),
-    ],
-)  # fmt: skip
+    "names", [("S1901M", "S1901M"), ("S1901M", "W1901A"), ("F1901M", "S1901R"), ("S1901M", "COMPLETED", "F1901M")]
+)
 def test_phases_out_of_order_are_refused(tmp_path, names):
     units = {"TURKEY": ["A CON"]}
     saved = of_dipcc(*((name, units, {"TURKEY": ["CON"]}, {}, []) for name in names))
@@ -267,12 +260,10 @@ def test_with_a_hostile_value_anywhere_a_file_is_refused_or_read_whole(tmp_path,
     places, rng = [keys for keys in leaves(saved) if keys], np.random.default_rng(7)
     for number in rng.permutation(len(places))[:50].tolist():
         changed = replaced(saved, places[number], HOSTILE[rng.integers(len(HOSTILE))])
-        told = ""
         try:
             found = import_game(written(tmp_path, changed))
         except errors.RecordError as error:
             told = str(error)
-        if told:
             assert (told.isprintable(), "game.json" in told, len(told) < 1500) == (True, True, True), told
         else:
             record = json.loads(json.dumps(found.record()))

@@ -15,6 +15,7 @@ from tests.playing import package_game
 from welfare_env import Game, errors, import_game
 
 NUMBERS = CACHE[1]  # the package's own table of the site's numbers
+COUNTRIES = NUMBERS["power_to_ix"]
 KINDS = {"M": "Diplomacy", "R": "Retreats", "A": "Builds"}
 
 
@@ -71,38 +72,32 @@ def assert_same_positions(ours, saved):
             assert sorted_lists(mine["state"][key]) == sorted_lists(theirs["state"][key])
 
 
-def site_order(text, power, phase, game):
+def site_order(text, phase, game):
     """An order as the site writes it, by the package's own converter."""
     found = Order(text, map_id=1, phase_type=phase["name"][-1], game=game).order_dict
-    return {"turn": 0, "countryID": NUMBERS["power_to_ix"][power], **found, "success": "Yes", "dislodged": "No"}
+    return {"turn": 0, **found, "success": "Yes", "dislodged": "No"}
+
+
+def site_unit(unit):
+    kind, is_lost = "Army" if "A " in unit else "Fleet", "Yes" if unit[0] == "*" else "No"
+    return {"unitType": kind, "terrID": NUMBERS["loc_to_ix"][unit.lstrip("*")[2:]], "retreating": is_lost}
+
+
+def of_powers(table, write):
+    """What all powers have, with the numbers of their countries."""
+    return [{"countryID": COUNTRIES[power], **write(each)} for power, listed in table.items() for each in listed or []]
 
 
 def site_phase(phase, game):
     """A phase as the site's API gives it; of provinces with coasts it also lists owners of the coasts."""
-    season, year = phase["name"][0], int(phase["name"][1:5])
-    number = NUMBERS["loc_to_ix"]
-    units = [(power, unit) for power, units in phase["state"]["units"].items() for unit in units]
-    owned = [(power, center) for power, centers in phase["state"]["centers"].items() for center in centers]
+    centers = of_powers(phase["state"]["centers"], lambda center: {"terrID": NUMBERS["loc_to_ix"][center]})
     return {
-        "turn": (year - 1901) * 2 + (season != "S"),
+        "turn": (int(phase["name"][1:5]) - 1901) * 2 + (phase["name"][0] != "S"),
         "phase": KINDS[phase["name"][-1]],
-        "units": [
-            {
-                "unitType": "Army" if "A " in unit else "Fleet",
-                "terrID": number[unit.lstrip("*")[2:]],
-                "countryID": NUMBERS["power_to_ix"][power],
-                "retreating": "Yes" if unit[0] == "*" else "No",
-            }
-            for power, unit in units
-        ],
-        "centers": [
-            {"terrID": 53, "countryID": 1},  # the North Sea, which is England's but no center
-            {"terrID": 1, "countryID": 0},  # nobody's
-            *({"terrID": number[c], "countryID": NUMBERS["power_to_ix"][power]} for power, c in owned),
-        ],
-        "orders": [
-            site_order(text, power, phase, game) for power, orders in phase["orders"].items() for text in orders or []
-        ],
+        "units": of_powers(phase["state"]["units"], site_unit),
+        # The North Sea, which is England's but no center, and a place that is nobody's.
+        "centers": [{"terrID": 53, "countryID": 1}, {"terrID": 1, "countryID": 0}, *centers],
+        "orders": of_powers(phase["orders"], lambda text: site_order(text, phase, game)),
     }
 
 
@@ -151,32 +146,20 @@ def published_phase(turn, text, fleet, centers, orders):
     }
 
 
-HISTORY = {
-    "schema": 1,
-    "gameID": 12,
-    "file": "history",
-    "version": "5f0c1a",
-    "generated": 1789000000,
+PUBLISHED = {"schema": 1, "gameID": 12}
+HISTORY = PUBLISHED | {"file": "history", "version": "5f0c1a", "generated": 1789000000} | {
     "phases": [
         published_phase(0, "Spring, 1901", 79, (27, 29, 31, 32, 78, 79), [("Move", 57), ("Hold", None)]),
         published_phase(1, "Autumn, 1901", 57, (27, 29, 31, 32), []),
     ],
-}
-SPOKEN = {
-    "schema": 1,
-    "gameID": 12,
-    "file": "messages",
+}  # fmt: skip
+SAID = ((7, "Peace &amp; quiet?<br />Russia"), (0, "Game was paused"))
+SPOKEN = PUBLISHED | {"file": "messages", "voteLog": []} | {
     "messages": [
-        {
-            "id": 1, "turn": 0, "phase": "Diplomacy", "timeSent": 1, "fromCountryID": 7, "toCountryID": 0,
-            "message": "Peace &amp; quiet?<br />Russia",
-        },
-        {
-            "id": 2, "turn": 0, "phase": "Diplomacy", "timeSent": 2, "fromCountryID": 0, "toCountryID": 0,
-            "message": "Game was paused",
-        },
+        {"id": number, "turn": 0, "phase": "Diplomacy", "timeSent": number, "message": text}
+        | {"fromCountryID": sender, "toCountryID": 0}
+        for number, (sender, text) in enumerate(SAID, 1)
     ],
-    "voteLog": [],
 }  # fmt: skip
 
 
@@ -185,9 +168,8 @@ def test_the_files_that_the_site_publishes(tmp_path):
     found = import_game(written(tmp_path, HISTORY, "history.json"), messages=messages)
     (first,) = found.game.history
     assert first.orders["RUSSIA"] == ("F STP/SC - BOT", "A MOS H")
-    assert [(each.sender, each.recipient, each.text) for each in first.messages] == [
-        ("RUSSIA", "GLOBAL", "Peace & quiet?\nRussia")
-    ]
+    (said,) = first.messages
+    assert (said.sender, said.recipient, said.text) == ("RUSSIA", "GLOBAL", "Peace & quiet?\nRussia")
     assert found.game.centers["RUSSIA"] == ("MOS", "SEV", "STP", "WAR")
     assert found.notes == ("messages left out (sender or recipient is not a power): 1",)
 
@@ -196,8 +178,8 @@ def test_a_won_game_is_won(tmp_path):
     """France owns seventeen centers and stands in the eighteenth, Belgium, when the Fall ends."""
     theirs = new_game()
     theirs.clear_units()
-    theirs.set_units("FRANCE", ["A BEL"])
-    theirs.set_units("TURKEY", ["A SMY"])
+    for power, unit in (("FRANCE", "A BEL"), ("TURKEY", "A SMY")):
+        theirs.set_units(power, [unit])
     free = [place for place in theirs.map.scs if place not in (*theirs.map.homes["TURKEY"], "BEL")]
     theirs.set_centers("FRANCE", free[:17])
     while not theirs.is_game_done:

@@ -3,8 +3,6 @@
 import hashlib
 import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,15 +13,8 @@ import pytest
 from diplomacy.utils import convoy_paths
 
 import welfare_env
-from welfare_env import (
-    Game,
-    MapFormatError,
-    RecordError,
-    Rules,
-    UnknownMapError,
-    load_board,
-    map_names,
-)
+from tests.processes import python
+from welfare_env import Game, MapFormatError, RecordError, Rules, UnknownMapError, load_board, map_names
 from welfare_env.board import cache, map_file
 from welfare_env.board.map_file import load_source
 from welfare_env.board.maps import LARGEST_FILE
@@ -141,25 +132,23 @@ class TestInstalled:
         assert pickle.loads(pickle.dumps(load_board("pure"))) is load_board("pure")  # noqa: S301
 
 
-class TestToyBoards:
-    """The boards G_n and G'_n of the paper's section 3.2: cores that border each other, and a home on each."""
-
-    @pytest.mark.parametrize("size", [2, 7])
-    @pytest.mark.parametrize(("shape", "more"), [("clique", 0), ("shared-clique", 1)])
-    def test_facts(self, shape: str, more: int, size: int) -> None:
-        board = load_board(f"{shape}:{size}")
-        homes = [home for homes in board.homes.values() for home in homes]
-        cores = [province for province in board.provinces if province not in homes]
-        assert (len(board.powers), len(homes), len(cores)) == (size + more, size + more, size)
-        assert set(board.centers) == set(board.provinces)
-        assert set(board.kind.values()) == {"land"}
-        for core in cores:
-            assert set(cores) - {core} <= set(board.moves[f"A {core}"])
-        of_home = [board.moves[f"A {home}"] for home in homes]
-        assert all(len(reached) == 1 and reached[0] in cores for reached in of_home)
-        shared = [core for core in cores if of_home.count((core,)) == 2]
-        assert len(shared) == more
-        assert all(units == (f"A {board.homes[power][0]}",) for power, units in board.start_units.items())
+@pytest.mark.parametrize("size", [2, 7])
+@pytest.mark.parametrize(("shape", "more"), [("clique", 0), ("shared-clique", 1)])
+def test_toy_boards_are_cores_that_border_each_other_and_a_home_on_each(shape: str, more: int, size: int) -> None:
+    """G_n and G'_n of the paper's section 3.2."""
+    board = load_board(f"{shape}:{size}")
+    homes = [home for homes in board.homes.values() for home in homes]
+    cores = [province for province in board.provinces if province not in homes]
+    assert (len(board.powers), len(homes), len(cores)) == (size + more, size + more, size)
+    assert set(board.centers) == set(board.provinces)
+    assert set(board.kind.values()) == {"land"}
+    for core in cores:
+        assert set(cores) - {core} <= set(board.moves[f"A {core}"])
+    of_home = [board.moves[f"A {home}"] for home in homes]
+    assert all(len(reached) == 1 and reached[0] in cores for reached in of_home)
+    shared = [core for core in cores if of_home.count((core,)) == 2]
+    assert len(shared) == more
+    assert all(units == (f"A {board.homes[power][0]}",) for power, units in board.start_units.items())
 
 
 class TestOwnMaps:
@@ -167,11 +156,8 @@ class TestOwnMaps:
         board = load_board(isle())
         assert (board.powers, board.victory) == (("ALBION", "GALLIA"), 4)
         assert board.moves["F BRE"] == ("CHA", "OCE", "SPA/NC", "SPA/SC")
-        assert board.kind == {
-            **dict.fromkeys(("BEL", "BRE", "EDI", "LON", "SPA"), "coast"),
-            **dict.fromkeys(("CHA", "OCE"), "sea"),
-            "PAR": "land",
-        }
+        coasts, seas = ("BEL", "BRE", "EDI", "LON", "SPA"), ("CHA", "OCE")
+        assert board.kind == dict.fromkeys(coasts, "coast") | dict.fromkeys(seas, "sea") | {"PAR": "land"}
         assert "A EDI - BEL VIA" in board.orders.index
 
     def test_can_be_played_saved_and_loaded(
@@ -269,9 +255,7 @@ class TestConvoys:
         kept.write_bytes(pickle.dumps(Bomb(tmp_path / "read")))
         before = kept.read_bytes()
         code = f"import welfare_env as w; w.Game(engine={engine!r}).advance()"
-        environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "boards")}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert python(code, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "boards")) == ""
         assert not (tmp_path / "read").exists()
         assert kept.read_bytes() == before
 
@@ -347,17 +331,13 @@ def test_arrays_of_orders_say_what_the_texts_say(map_name: str) -> None:
     orders = board.orders
     for number, text in enumerate(orders.texts):
         words = text.removesuffix(" VIA").split()
-        kind, piece, other, dest = (
-            int(array[number]) for array in (orders.kind, orders.piece, orders.other, orders.dest)
-        )
+        kind, piece, other, dest = (int(getattr(orders, name)[number]) for name in ("kind", "piece", "other", "dest"))
         if kind in (WAIVE, GIVE):
             assert (piece, other) == (-1, -1)
             assert dest == (-1 if kind == WAIVE else board.power_index[words[1]])
             continue
         assert board.pieces[piece] == " ".join(words[:2])
-        assert (board.pieces[other] if other >= 0 else None) == (
-            " ".join(words[3:5]) if kind in (SUPPORT_HOLD, SUPPORT_MOVE, CONVOY) else None
-        )
-        assert (board.locations[dest] if dest >= 0 else None) == (
-            words[-1] if kind in (MOVE, VIA, RETREAT, SUPPORT_MOVE, CONVOY) else None
-        )
+        helped = " ".join(words[3:5]) if kind in (SUPPORT_HOLD, SUPPORT_MOVE, CONVOY) else None
+        assert (board.pieces[other] if other >= 0 else None) == helped
+        end = words[-1] if kind in (MOVE, VIA, RETREAT, SUPPORT_MOVE, CONVOY) else None
+        assert (board.locations[dest] if dest >= 0 else None) == end

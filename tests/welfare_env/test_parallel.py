@@ -28,8 +28,7 @@ def masked(env: Any, seen: dict, rng: np.random.Generator) -> dict[str, Any]:
     """Random open choices of all agents."""
     actions = {}
     for agent, observation in seen.items():
-        weights = observation["action_mask"] * rng.random(observation["action_mask"].shape)
-        choices = weights.argmax(axis=1)
+        choices = (observation["action_mask"] * rng.random(observation["action_mask"].shape)).argmax(axis=1)
         actions[agent] = {"orders": choices, "messages": {}} if env.rules.has_press else choices
     return actions
 
@@ -63,8 +62,7 @@ def test_winter_choices() -> None:
         ({"MAR": 2, "BRE": 1}, ("A BRE B",), 1),  # one build is allowed; homes come in the map's order
         ({"A SPA": 1, "MAR": 1}, ("A SPA D",), 1),  # the first kind of order counts
     ):
-        env.reset()
-        env.game = Game.from_position("W1901A", units, centers, rules=env.rules)
+        env.reset(options={"game": Game.from_position("W1901A", units, centers, rules=env.rules)})
         slots = list(env.game.legal_orders("FRANCE"))
         choices = np.zeros(env._shape[0], int)
         for slot, choice in chosen.items():

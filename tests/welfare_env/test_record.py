@@ -18,6 +18,7 @@ from diplomacy.utils.export import from_saved_game_format, to_saved_game_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.playing import ended, ordered
 from welfare_env import Game, RecordError, Rules, RulesError, load_board
 
 Act = Callable[[Game, np.random.Generator], None]
@@ -208,12 +209,8 @@ class TestDamage:
         """Two years of the standard map: a build, a void order, a message."""
         game = Game(rules=Rules(years=2))
         game.send("FRANCE", "GERMANY", "Burgundy?")
-        game.submit("FRANCE", ["A PAR - BUR", "A MAR - SPA", "no order"], strict=False)
-        while not game.is_done:
-            game.advance()
-            if game.phase == "W1901A":
-                game.submit("FRANCE", ["A PAR B"])
-        return saved(game)
+        ordered(game, {"FRANCE": ["A PAR - BUR", "A MAR - SPA", "no order"]}, strict=False)
+        return saved(ended(ordered(ordered(game, {}), {"FRANCE": ["A PAR B"]})))
 
     def test_is_named(self, sound: Any, tmp_path: Path, subtests: pytest.Subtests) -> None:
         Game.load(write(tmp_path / "sound.json", sound))
@@ -222,10 +219,8 @@ class TestDamage:
             damage(damaged)
             path = write(tmp_path / "damaged.json", damaged)
             for allow_edited in (False, True):
-                with (
-                    subtests.test(fault, allow_edited=allow_edited),
-                    pytest.raises(RecordError, match=r"saved game|damaged\.json"),
-                ):
+                case = subtests.test(fault, allow_edited=allow_edited)
+                with case, pytest.raises(RecordError, match=r"saved game|damaged\.json"):
                     Game.load(path, allow_edited=allow_edited)
 
     @pytest.mark.parametrize("fault", EDITS)
@@ -247,17 +242,9 @@ WORDS = [
     *("FRANCE", "A VIE", "*A VIE", "VIE", "W1901A", "A VIE D", "WAIVE", "GIVE ITALY", "GLOBAL", "COMPLETED"),
     *("bounce", "A PAR - VIE", "A VIE H"),
 ]
-JUNK = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-3, 3),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=5),
-    st.sampled_from(WORDS),
-    st.lists(st.sampled_from(WORDS), max_size=2),
-    st.dictionaries(st.sampled_from(WORDS), st.lists(st.text(max_size=2), max_size=1), max_size=2),
-)
+WORD = st.sampled_from(WORDS)
+JUNK = st.none() | st.booleans() | st.integers(-3, 3) | st.integers() | st.floats() | st.text(max_size=5) | WORD
+JUNK |= st.lists(WORD, max_size=2) | st.dictionaries(WORD, st.lists(st.text(max_size=2), max_size=1), max_size=2)
 READ_BACK = ("name", "orders", "void")
 READ_BACK_OF_STATE = ("units", "retreats", "centers", "welfare")
 
@@ -312,14 +299,11 @@ def test_a_saved_game_without_its_own_section_is_damaged(small: Callable[[], Any
         Game.from_record(record)
 
 
+WRONG_MESSAGES = [{"recipient": "NOBODY"}, {"message": ""}, {"message": ["x"]}]
+
+
 @pytest.mark.parametrize(
-    ("press", "wrong"),
-    [
-        ("text", {"recipient": "NOBODY"}),
-        ("text", {"message": ""}),
-        ("text", {"message": ["x"]}),
-        ("tokens", {"message": "accept!"}),
-    ],
+    ("press", "wrong"), [*(("text", wrong) for wrong in WRONG_MESSAGES), ("tokens", {"message": "accept!"})]
 )
 def test_messages_of_a_saved_game_are_checked(press, wrong):
     game = Game(rules=Rules(press=press))

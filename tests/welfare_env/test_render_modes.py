@@ -1,10 +1,7 @@
 """What `render` gives in each mode, for both kinds of environment, and SVG as pixels."""
 
 import gc
-import os
 import re
-import subprocess
-import sys
 import webbrowser
 from pathlib import Path
 
@@ -12,6 +9,8 @@ import numpy as np
 import pytest
 
 import welfare_env
+from tests.playing import ended
+from tests.processes import python
 from welfare_env import Game
 from welfare_env.errors import PictureError
 from welfare_env.render.phase import phase_svg
@@ -45,7 +44,6 @@ def test_pictures_are_of_the_position_now(make):
     env = make("svg")
     first = env.render()
     assert first.startswith("<svg ")
-    env.unwrapped.game.submit("FRANCE", ["A PAR - BUR"])
     env.unwrapped.game.advance()
     assert "Spring 1901, movement" in first
     assert "Fall 1901, movement" in env.render()
@@ -63,8 +61,7 @@ def test_human_opens_one_page_and_writes_it_anew(make, opened, capsys):
     env.unwrapped.game.advance()
     env.render()
     assert "F1901M" in page.read_text("utf-8")
-    while not env.unwrapped.game.is_done:
-        env.unwrapped.game.advance()
+    ended(env.unwrapped.game)
     env.render()
     assert '"live":false' in page.read_text("utf-8")
     assert len(opened) == 1
@@ -91,15 +88,7 @@ def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, o
 @pytest.mark.slow
 def test_the_page_is_removed_when_python_exits(tmp_path):
     script = "import welfare_env; env = welfare_env.make('clique:2', render_mode='human'); env.reset(); env.render()"
-    hidden = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY"), "")
-    told = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | hidden | {"TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "replay page: " in told.stdout
+    assert "replay page: " in python(script, DISPLAY="", WAYLAND_DISPLAY="", TMPDIR=str(tmp_path))
     assert list(tmp_path.glob("welfare-env-*")) == []
 
 
@@ -166,5 +155,4 @@ def test_without_the_extra_the_error_names_it(package):
         f"try:\n    pixels({SQUARE!r}, 40)\n"
         "except PictureError as error:\n    print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.count("extra plot") == 1, done.stderr
+    assert python(code).count("extra plot") == 1

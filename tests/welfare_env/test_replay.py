@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.playing import ordered
 from welfare_env import Game, RecordError, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import events
@@ -44,12 +45,8 @@ def war():
     units = {"FRANCE": ["A BUR", "A RUH"], "GERMANY": ["A BER", "A SIL"], "ENGLAND": ["F LON"]}
     centers = {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER", "KIE"], "ENGLAND": ["LON", "LVP"]}
     game = Game.from_position("F1901M", units, centers, rules=Rules(years=2))
-    game.submit("FRANCE", ["A RUH - MUN", "A BUR S A RUH - MUN"])
-    game.submit("GERMANY", ["A BER - MUN"])
-    game.advance()
-    game.submit("GERMANY", ["A SIL D"])
-    game.advance()
-    return game
+    ordered(game, {"FRANCE": ["A RUH - MUN", "A BUR S A RUH - MUN"], "GERMANY": ["A BER - MUN"]})
+    return ordered(game, {"GERMANY": ["A SIL D"]})
 
 
 def test_without_scripts_the_map_shows_the_last_position(war):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.playing import ordered
 from welfare_env import Game, IllegalOrderError, PressError, Rules, RulesError, load_board, make, parallel_env
 
 Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
@@ -19,20 +20,11 @@ STANDARD = Rules(variant="standard")
 RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the package sees a game and not a solitaire
 
 
-class TestWelfarePoints:
-    def test_a_winter_gains_centers_less_units(self, winter: Position) -> None:
-        units = {"FRANCE": ["A PAR"], "ITALY": ["A ROM"]}  # Italy owns nothing
-        game = winter(units, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS}, welfare={"FRANCE": 7})
-        game.advance()
-        assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 9, "GERMANY": 3}
-
-    def test_the_gain_counts_after_builds_and_disbands(self, winter: Position) -> None:
-        centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["BER", "KIE", "MUN"]}
-        game = winter({"FRANCE": ["A PAR"], "GERMANY": ["A BER", "A MUN"]}, centers)
-        game.submit("FRANCE", ["F BRE B"])
-        game.submit("GERMANY", ["A BER D", "A MUN D"])
-        game.advance()
-        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (1, 3)
+def test_a_winter_gains_centers_less_units(winter: Position) -> None:
+    units = {"FRANCE": ["A PAR"], "ITALY": ["A ROM"]}  # Italy owns nothing
+    game = winter(units, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS}, welfare={"FRANCE": 7})
+    game.advance()
+    assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 9, "GERMANY": 3}
 
 
 @pytest.mark.parametrize(
@@ -83,8 +75,7 @@ class TestStandardGame:
         game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, STANDARD)
         with pytest.raises(IllegalOrderError, match="A MAR D"):
             game.submit("FRANCE", ["A PAR D", "A MAR D"])
-        game.submit("FRANCE", ["A PAR D", "A MAR D"], strict=False)
-        game.advance()
+        ordered(game, {"FRANCE": ["A PAR D", "A MAR D"]}, strict=False)
         assert game.units["FRANCE"] == ("A MAR", "A BUR")
 
 
@@ -93,9 +84,7 @@ def taking_spain(number: int, rules: Rules) -> Game:
     others = [center for center in load_board().centers if center != "SPA"]
     centers = {"AUSTRIA": others[: number - 1], "TURKEY": others[number - 1 :]}
     game = Game.from_position("F1905M", {"AUSTRIA": ["A MAR"]}, centers, rules=rules)
-    game.submit("AUSTRIA", ["A MAR - SPA"])
-    game.advance()
-    return game
+    return ordered(game, {"AUSTRIA": ["A MAR - SPA"]})
 
 
 class TestEndOfTheGame:
@@ -121,24 +110,17 @@ class TestEndOfTheGame:
             "LAND PAR ABUTS SPA\nLAND SPA ABUTS PAR\nLAND MUN ABUTS BUR\nLAND BUR ABUTS MUN\n"
         )
         game = Game(str(tmp_path / "few.map"), STANDARD)
-        for orders in ({"FRANCE": ["A PAR - SPA"], "GERMANY": [second]}, {}):
-            for power, given in orders.items():
-                game.submit(power, given, strict=False)
-            game.advance()
+        ordered(ordered(game, {"FRANCE": ["A PAR - SPA"], "GERMANY": [second]}), {})
         assert game.winner == winner
 
 
-class TestRetreatWelfare:
-    """The authors' program added the points at the end of every retreat phase, too."""
-
-    @pytest.mark.parametrize(("retreats", "gain"), [(["A BUR R RUH"], 2 - 1), ([], 2)])
-    def test_points_are_gained_in_a_retreat_phase(self, dislodging: Position, retreats: list[str], gain: int) -> None:
-        """A unit that disbands in it counts no more."""
-        game = dislodging(rules=Rules(retreat_welfare=True))
-        assert (game.phase, set(game.welfare.values())) == ("S1901R", {0})
-        game.submit("GERMANY", retreats)
-        game.advance()
-        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (3 - 2, gain)
+@pytest.mark.parametrize(("retreats", "gain"), [(["A BUR R RUH"], 2 - 1), ([], 2)])
+def test_points_are_gained_in_a_retreat_phase(dislodging: Position, retreats: list[str], gain: int) -> None:
+    """The authors' program added the points then, too. A unit that disbands in it counts no more."""
+    game = dislodging(rules=Rules(retreat_welfare=True))
+    assert (game.phase, set(game.welfare.values())) == ("S1901R", {0})
+    ordered(game, {"GERMANY": retreats})
+    assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (3 - 2, gain)
 
 
 class TestBuildAndDisband:
@@ -189,16 +171,14 @@ class TestBuildAndDisband:
         assert Rules.from_dict(self.RULES.to_dict()) == self.RULES
 
 
-class TestPublished:
-    """The rules of the program behind the paper's figures."""
-
-    def test_they_are_three_options_besides_others(self) -> None:
-        assert Rules.published() == Rules(retreat_welfare=True, build_and_disband=True, adjudication="package")
-        rules = Rules.published(years=5, press=None, retreat_welfare=False)
-        assert rules == Rules(years=5, press=None, build_and_disband=True, adjudication="package")
-        for wrong in ({"years": 0}, {"variant": "standard"}):
-            with pytest.raises(RulesError, match=next(iter(wrong))):
-                Rules.published(**wrong)
+def test_the_published_rules_are_three_options_besides_others() -> None:
+    """Those of the program behind the paper's figures."""
+    assert Rules.published() == Rules(retreat_welfare=True, build_and_disband=True, adjudication="package")
+    rules = Rules.published(years=5, press=None, retreat_welfare=False)
+    assert rules == Rules(years=5, press=None, build_and_disband=True, adjudication="package")
+    for wrong in ({"years": 0}, {"variant": "standard"}):
+        with pytest.raises(RulesError, match=next(iter(wrong))):
+            Rules.published(**wrong)
 
 
 class TestProgressive:
@@ -223,17 +203,11 @@ class TestTransfers:
     def given(self, winter: Position, orders: list[str], **more: Any) -> Game:
         """France owns five points and gives."""
         game = winter({}, {}, self.RULES, welfare={"FRANCE": 5})
-        game.submit("FRANCE", orders, **more)
-        game.advance()
-        return game
+        return ordered(game, {"FRANCE": orders}, **more)
 
     def test_an_order_gives_one_point(self, winter: Position) -> None:
         game = self.given(winter, ["GIVE GERMANY", "GIVE ITALY", "GIVE GERMANY"])
-        assert {power: points for power, points in game.welfare.items() if points} == {
-            "FRANCE": 2,
-            "GERMANY": 2,
-            "ITALY": 1,
-        }
+        assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 2, "GERMANY": 2, "ITALY": 1}
 
     def test_nobody_gives_more_than_it_owns(self, winter: Position) -> None:
         with pytest.raises(IllegalOrderError, match="5"):
@@ -249,15 +223,10 @@ class TestTransfers:
             game.submit("FRANCE", ["GIVE GERMANY"])
 
 
-class TestOvermilitarise:
-    RULES = Rules(overmilitarise=True)
-
-    def test_units_may_exceed_centers_and_the_difference_is_subtracted(self, winter: Position) -> None:
-        units = {"FRANCE": ["A PAR", "A BEL", "A RUH"]}
-        game = winter(units, {"FRANCE": ["PAR"], **RIVALS}, self.RULES)
-        game.advance()
-        assert game.units["FRANCE"] == ("A PAR", "A BEL", "A RUH")
-        assert game.welfare["FRANCE"] == -2
+def test_units_may_exceed_centers_and_the_difference_is_subtracted(winter: Position) -> None:
+    units = {"FRANCE": ["A PAR", "A BEL", "A RUH"]}
+    game = ordered(winter(units, {"FRANCE": ["PAR"], **RIVALS}, Rules(overmilitarise=True)), {})
+    assert (game.units["FRANCE"], game.welfare["FRANCE"]) == (("A PAR", "A BEL", "A RUH"), -2)
 
 
 @pytest.mark.parametrize(

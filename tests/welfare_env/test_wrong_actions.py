@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 
 import welfare_env
-from welfare_env import (
-    ActionError,
-    Game,
-    GameOverError,
-    IllegalOrderError,
-    OrderError,
-    PressError,
-    Rules,
-    RulesError,
-    checks,
-)
+from tests.playing import ended
+from welfare_env import Game, Rules, checks
+from welfare_env.errors import ActionError, GameOverError, IllegalOrderError, OrderError, PressError, RulesError
 
 SLOTS = 38  # of a power in the parallel environment, on the standard map
 GARBAGE: list[Any] = [
@@ -193,9 +185,7 @@ def test_a_step_after_the_end_is_an_error(make: Callable[..., Turned]) -> None:
 
 @pytest.mark.parametrize("maker", [welfare_env.make, welfare_env.parallel_env])
 def test_options_of_reset(maker: Callable[..., Any]) -> None:
-    finished = Game(rules=Rules(years=1))
-    while not finished.is_done:
-        finished.advance()
+    finished = ended(Game(rules=Rules(years=1)))
     env = maker(years=1)
     env.reset(seed=1, options={"game": Game(rules=Rules(years=1))})
     before = env.unwrapped.game
