@@ -39,23 +39,12 @@ def test_another_file_of_countries_is_refused(tmp_path):
         fetched_topology(file)
 
 
-@pytest.fixture
-def small_world():
-    """A country of two provinces with a strait, and two seas."""
-    sources = Sources(
-        seeds={"ONE": [(10, 50)], "TWO": [(20, 50)], "WET": [(-5, 50)], "SEA": [(40, 50)]},
-        claims={"Land": ["ONE", "TWO"]},
-        islands={},
-        straits={},
-        coasts={},
-    )
+def test_a_small_world_is_divided_without_gaps():
+    """A country of two provinces, and two seas."""
+    seeds = {"ONE": [(10, 50)], "TWO": [(20, 50)], "WET": [(-5, 50)], "SEA": [(40, 50)]}
+    sources = Sources(seeds=seeds, claims={"Land": ["ONE", "TWO"]}, islands={}, straits={}, coasts={})
     square = np.array([(5, 45), (25, 45), (25, 55), (5, 55)], float)
-    return {"Land": [[square]]}, sources
-
-
-def test_a_small_world_is_divided_without_gaps(small_world):
-    countries, sources = small_world
-    pieces = partition(countries, sources, ["WET", "SEA"])
+    pieces = partition({"Land": [[square]]}, sources, ["WET", "SEA"])
     assert {piece.label for piece in pieces} == {"ONE", "TWO", "WET", "SEA"}
     assert sum(piece.area.area for piece in pieces) == pytest.approx(FRAME.area)
     faces = smoothed(merged(without_strays(exact_faces(pieces), ["WET", "SEA"])), ["WET", "SEA"])

@@ -74,9 +74,7 @@ def test_killed_and_survivors_are_told_and_verdicts_kept(tree: Path) -> None:
 @pytest.mark.slow
 def test_slow_tests_and_unnamed_ones_of_the_folder_count_apart(tree: Path) -> None:
     (tree / "tests" / "test_lib.py").write_text(
-        TESTS.replace("def test", "@pytest.mark.slow\ndef test", 1).replace(
-            "import lib", "import lib\nimport pytest", 1
-        )
+        "import pytest\n" + TESTS.replace("def test", "@pytest.mark.slow\ndef test")
     )
     status, told = run(tree, WRONG)
     assert status == 0, told

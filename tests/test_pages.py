@@ -90,8 +90,7 @@ def test_a_page_runs_as_written(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["```bash\nfalse\n```", "```python\n>>> 1\n2\n\n```", "```python\nprint(1)\n```\n\n```text\n2\n```"],
+    "text", ["```bash\nfalse\n```", "```python\n>>> 1\n2\n\n```", "```python\nprint(1)\n```\n\n```text\n2\n```"]
 )
 def test_what_a_page_says_wrongly_is_seen(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -132,11 +131,8 @@ def test_the_commands_of_the_pages_and_their_options_exist():
 
 
 FACES = {"welfare_env", "modal_env", "agents", "evaluation", "training"}
-SUB_FACES = {"welfare_env.errors", "modal_env.errors", "modal_env.best_replies"} | {
-    "agents.lm",
-    "agents.rl",
-    "evaluation.exact",
-}
+SUB_FACES = {"welfare_env.errors", "modal_env.errors", "modal_env.best_replies", "agents.lm", "agents.rl"}
+SUB_FACES |= {"evaluation.exact"}
 IMPORT = re.compile(rf"\b(?:from|import) +((?:{'|'.join(sorted(FACES))})\b[\w.]*)")
 
 
@@ -154,20 +150,7 @@ def test_pages_and_examples_import_from_faces_alone():
     assert {path.name: below_faces(path) for path in SHOWN if below_faces(path)} == {}
 
 
-IMPORTING = """
-```
-python -c "from modal_env.best_replies.search import *; import agents.specs"
-```
-```python
->>> from evaluation.exact import best_response
->>> import agents, evaluation
-```
-```text
-from agents.lm.models.prices
-```
-"""
-
-
 def test_an_import_from_below_is_seen(tmp_path):
-    (tmp_path / "page.md").write_text(IMPORTING)
+    block = 'import agents.specs, agents"\n```\n```text\nfrom agents.lm.models.prices\n```\n'
+    (tmp_path / "page.md").write_text(f'```\npython -c "from modal_env.best_replies.search import *; {block}')
     assert below_faces(tmp_path / "page.md") == {"modal_env.best_replies.search", "agents.specs"}

@@ -27,6 +27,14 @@ def local_runner(play: Any, config: TrainConfig = DEFAULT) -> Any:
     return BatchedEnvRunner(config=make_config(play, config), worker_index=0)
 
 
+def learner_of(config: TrainConfig) -> Any:
+    """A learner of a config, and the `Play` it learns from."""
+    from training.board.algorithm import make_config, play_of, spaces_of
+
+    play = play_of(config)
+    return make_config(play, config).build_learner(spaces=spaces_of(play)), play
+
+
 Weights = dict[str, np.ndarray]
 
 

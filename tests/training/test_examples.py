@@ -39,20 +39,19 @@ def decided(cleanrl: ModuleType, phases: list[int], values: list[float]) -> obje
     return cleanrl.Decisions(where, nothing, nothing, nothing, np.array(values, np.float32))
 
 
-def test_a_decision_is_paid_until_the_next_one(cleanrl):
+@pytest.mark.parametrize(
+    ("phases", "values", "end", "lambda_", "wanted"),
+    [
+        ([0, 2], [0.5, 0.25], None, 1.0, [31 - 0.5, 28 - 0.25]),
+        ([0, 2], [0.5, 0.25], None, 0.0, [3 + 0.25 - 0.5, 28 - 0.25]),
+        ([0, 3], [0.0, 0.0], 1, 1.0, [3, 24]),
+    ],
+)
+def test_a_decision_is_paid_until_the_next_one_and_not_for_the_next_game(cleanrl, phases, values, end, lambda_, wanted):
     rewards = np.array([1, 2, 4, 8], np.float32).reshape(4, 1, 1)
-    ends, ahead = np.zeros((4, 1), bool), np.full((1, 1), 16, np.float32)
-    notes = decided(cleanrl, [0, 2], [0.5, 0.25])
-    assert cleanrl.advantages(notes, rewards, ends, ahead, 1.0, 1.0).tolist() == [31 - 0.5, 28 - 0.25]
-    assert cleanrl.advantages(notes, rewards, ends, ahead, 1.0, 0.0).tolist() == [3 + 0.25 - 0.5, 28 - 0.25]
-
-
-def test_nothing_is_paid_for_the_next_game(cleanrl):
-    rewards = np.array([1, 2, 4, 8], np.float32).reshape(4, 1, 1)
-    ends = np.array([[False], [True], [False], [False]])
-    notes = decided(cleanrl, [0, 3], [0.0, 0.0])
-    found = cleanrl.advantages(notes, rewards, ends, np.full((1, 1), 16, np.float32), 1.0, 1.0)
-    assert found.tolist() == [3, 24]
+    ends, ahead = (np.arange(4) == end).reshape(4, 1), np.full((1, 1), 16, np.float32)
+    found = cleanrl.advantages(decided(cleanrl, phases, values), rewards, ends, ahead, 1.0, lambda_)
+    assert found.tolist() == wanted
 
 
 @pytest.mark.slow
@@ -97,7 +96,6 @@ def test_both_runners_of_the_benchmark_play_the_same_game():
 
 def test_the_benchmark_refuses_other_networks():
     one, two = (benchmark.batched(benchmark.config_of("clique:3", 1, 1)).networks["learner"] for _ in range(2))
-    benchmark.check_equal(one, two)
     with torch.no_grad():
         two.place += 1
     with pytest.raises(SystemExit, match="differ"):

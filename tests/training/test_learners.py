@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import training
 from agents.runtime.files import parse_json
-from tests.training.small import local_runner, logged, same, stop_after, weights_of
+from tests.training.small import learner_of, local_runner, logged, same, stop_after, weights_of
 from training import TrainConfig, TrainingError
 from training.board import ppo
-from training.board.algorithm import make_config, play_of, spaces_of
+from training.board.algorithm import play_of
 from training.board.learner import Collate
 from training.board.ppo import _improve, describe, train
 from training.board.runner import BatchedEnvRunner, GameResult
@@ -168,11 +168,8 @@ def test_each_network_has_a_batch_of_its_own() -> None:
 def test_each_sees_its_own_decisions_as_often() -> None:
     """Once an epoch, though the learner has a third of the others' seats, and with the step size of the iteration."""
     config = replace(SMALL, games=48, against="cooperators", minibatch=16, epochs=2, horizon=10)
-    play = play_of(config)
-    learner = make_config(play, config).build_learner(spaces=spaces_of(play))
-    episodes = runner_for(config).sample()
-    rates = {}
-    update = learner.update
+    learner, _ = learner_of(config)
+    episodes, rates, update = runner_for(config).sample(), {}, learner.update
 
     def noted(**given):
         (name,) = {episode.module_id for episode in given["episodes"]}
@@ -188,14 +185,10 @@ def test_each_sees_its_own_decisions_as_often() -> None:
         assert rates[name] == pytest.approx(0.55 * config.lr)
 
 
-def test_networks_begin_differently_and_learn_apart(tmp_path: Path) -> None:
-    play = play_of(replace(SMALL, also=("a=own", "b=own"), against=("a", "b")))
-    learner = make_config(play, SMALL).build_learner(spaces=spaces_of(play))
-    first = [all_weights(learner, play)[name] for name in (LEARNER, "a", "b")]
-    assert not any(same(one, other) for one, other in ((first[0], first[1]), (first[0], first[2]), first[1:]))
-    single = play_of(replace(SMALL, also=(), against="dove"))
-    alone = make_config(single, SMALL).build_learner(spaces=spaces_of(single))
-    assert same(first[0], all_weights(alone, single)[LEARNER])
+def test_networks_begin_differently_and_the_learner_as_it_does_alone() -> None:
+    begun = all_weights(*learner_of(replace(SMALL, also=("a=own", "b=own"), against=("a", "b"))))
+    assert not any(same(begun[one], begun[other]) for one, other in ((LEARNER, "a"), (LEARNER, "b"), ("a", "b")))
+    assert same(begun[LEARNER], all_weights(*learner_of(replace(SMALL, also=(), against="dove")))[LEARNER])
 
 
 # What is kept.
@@ -252,9 +245,9 @@ def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
     with pytest.raises(RuntimeError):
         train(replace(config, iterations=3), stop_after(1, RuntimeError))
     train(config)
-    plain = make_config(play_of(SMALL), SMALL).build_learner(spaces=spaces_of(play_of(SMALL)))
+    plain = all_weights(*learner_of(SMALL))
     for name, module_id, is_same in (("checkpoint", LEARNER, False), ("cooperators", "cooperators", True)):
-        now, begun = weights_of(tmp_path, name), all_weights(plain, play_of(SMALL))[module_id]
+        now, begun = weights_of(tmp_path, name), plain[module_id]
         assert all(np.allclose(now[key], begun[key], rtol=0, atol=1e-6) for key in now) is is_same
 
 

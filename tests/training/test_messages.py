@@ -16,6 +16,7 @@ from agents import ScriptedPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import to_send
+from tests.playing import play_parallel
 from tests.training.small import local_runner
 from training.board import ppo
 from training.board.config import TrainConfig
@@ -185,13 +186,7 @@ class TestOpponents:
         local_runner(a_play(Lineup(((),), ("parrot",), (1.0,)))).sample()
         outside: dict = {}
         monkeypatch.setattr(Parrot, "heard", outside, raising=False)
-        env = welfare_env.parallel_env("clique:3", rules=RULES)
-        _, infos = env.reset()
-        policies = {power: Parrot() for power in env.agents}
-        for power, policy in policies.items():
-            policy.reset(power)
-        while env.agents:
-            _, _, _, _, infos = env.step({power: policies[power].act(None, infos[power]) for power in env.agents})
+        play_parallel(welfare_env.parallel_env("clique:3", rules=RULES), {power: Parrot() for power in BOARD.powers})
         assert {key: told for key, told in outside.items() if key in inside} == inside
         assert sum(map(len, inside.values())) > 20
         assert all(key in inside for key, told in outside.items() if key[2])  # all message rounds
@@ -220,22 +215,17 @@ class TestImitation:
 
 
 class TestLearning:
-    def learned(self, folder: Path, play: Play, **options: Any) -> list[float]:
-        """Mean returns, iteration by iteration."""
-        returns: list[float] = []
-        options = {"epochs": 4, "minibatch": 128, "lr": 0.005, "entropy": 0.01, "save_every": 1000} | options
-        config = TrainConfig(out=folder, horizon=options["iterations"], held_out_every=0, **options)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ppo, "play_of", lambda config: play)
-            train(config, lambda told: returns.append(told.logged["play/return"]))
-        return returns
-
     @pytest.mark.slow
-    def test_it_learns_to_use_what_it_was_told(self, tmp_path: Path) -> None:
+    def test_it_learns_to_use_what_it_was_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Worth 1 a game to those who listen, and 0 to the deaf."""
         play = Play("clique:2", replace(RULES, message_rounds=1), Lineup(((0,),), ("secret",), (1.0,)), SMALL)
         play = replace(play, reward=Guess(), num_games=64, reward_scale=1.0)
-        assert np.mean(self.learned(tmp_path, play, iterations=12)[-3:]) > 0.8
+        monkeypatch.setattr(ppo, "play_of", lambda config: play)
+        options: dict[str, Any] = {"iterations": 12, "horizon": 12, "held_out_every": 0, "save_every": 1000}
+        config = TrainConfig(out=tmp_path, epochs=4, minibatch=128, lr=0.005, entropy=0.01, **options)
+        returns: list[float] = []
+        train(config, lambda told: returns.append(told.logged["play/return"]))
+        assert np.mean(returns[-3:]) > 0.8
 
     def test_words_and_orders_count_alike(self) -> None:
         words = torch.tensor([False, True, True, True])

@@ -1,7 +1,6 @@
 """Going on with a training: interrupted, extended, moved, changed or damaged; and what a training keeps."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -47,16 +46,11 @@ def copied(tmp_path: Path, finished: Finished) -> Path:
 # Resuming and extending.
 
 
+LEAGUE = {"against": ("league", "learner"), "league_every": 1, "league_size": 2}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"against": ("league", "learner"), "league_every": 1, "league_size": 2},
-        {"imitate": "random", "imitate_games": 4},
-    ],
-    ids=["fixed opponent", "league", "imitation"],
-)
+@pytest.mark.parametrize("changes", [{}, LEAGUE, {"imitate": "random", "imitate_games": 4}])
 def test_a_training_in_parts_ends_like_an_undisturbed_one(tmp_path: Path, changes: dict) -> None:
     """Killed an iteration after the last save, moved, resumed, and extended."""
     config = replace(SMALL, held_out_every=2, **changes)
@@ -107,9 +101,7 @@ def test_a_killed_process_goes_on(tmp_path: Path, name: str) -> None:
     if name == "SIGINT":
         assert process.returncode == 130
         assert "the same command resumes it" in told
-    environment = {**os.environ, "COLUMNS": "200"}
-    start = [sys.executable, "-m", "training", *options]
-    subprocess.run(start, check=True, capture_output=True, env=environment)
+    subprocess.run([sys.executable, "-m", "training", *options], check=True, capture_output=True)
     told = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "whole")])
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["exploitability"]["value"] >= 0
@@ -126,21 +118,18 @@ def test_a_modal_training_is_resumed_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    ["5", "{", '{"kind": "wild"}', '{"kind": "board", "lr": "x"}', '{"kind": "board", "lrr": 1}'],
+    "content", [None, "5", "{", '{"kind": "wild"}', '{"kind": "board", "lr": "x"}', '{"kind": "board", "lrr": 1}']
 )
-def test_a_damaged_config_is_refused(tmp_path: Path, content: str) -> None:
-    (tmp_path / "config.json").write_text(content)
+def test_a_damaged_config_or_none_is_refused(tmp_path: Path, content: str | None) -> None:
+    if content:
+        (tmp_path / "config.json").write_text(content)
     with pytest.raises(TrainingError, match=r"config\.json|lr"):
         training.resume(tmp_path)
 
 
-def test_fewer_iterations_than_there_are_is_refused(finished: Finished) -> None:
+def test_fewer_iterations_than_there_are_and_another_training_in_the_folder_are_refused(finished: Finished) -> None:
     with pytest.raises(TrainingError, match="3 iterations"):
         training.resume(finished(), iterations=2)
-
-
-def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
     with pytest.raises(TrainingError, match=r"lr=0\.001"):
         train(replace(REPORTED, lr=0.5, out=finished()))
 
@@ -199,23 +188,16 @@ def test_checkpoints_are_written_again(copied: Path, finished: Finished, damage:
 # What makes two trainings the same: checkpoints count by their content.
 
 
-@pytest.mark.slow
-def test_an_exchanged_opponent_is_another(tmp_path: Path, finished: Finished) -> None:
+def test_a_moved_opponent_is_the_same_and_an_exchanged_one_another(tmp_path: Path, finished: Finished) -> None:
     given = shutil.copytree(finished(0) / "checkpoint", tmp_path / "given")
     config = replace(SMALL, out=tmp_path / "run", against=f"rl:{given}")
     train(config)
-    shutil.rmtree(given)
-    shutil.copytree(finished(1) / "checkpoint", given)
-    with pytest.raises(TrainingError, match="against="):
-        train(replace(config, iterations=4))
-
-
-def test_a_moved_opponent_is_the_same(tmp_path: Path, finished: Finished) -> None:
-    config = replace(SMALL, against=f"rl:{finished() / 'checkpoint'}", out=tmp_path / "run")
-    train(config)
-    moved = shutil.copytree(finished() / "checkpoint", tmp_path / "two")
+    moved = given.rename(tmp_path / "moved")
     train(replace(config, against=f"rl:{moved}", iterations=4))
     assert len(logged(tmp_path / "run")) == 4
+    shutil.copytree(finished(1) / "checkpoint", given)
+    with pytest.raises(TrainingError, match="against="):
+        train(replace(config, iterations=5))
 
 
 @pytest.mark.slow
@@ -240,24 +222,17 @@ def test_a_network_of_another_architecture_is_no_beginning(tmp_path: Path) -> No
         train(replace(SMALL, map_name="standard", years=1, start="best-response", out=tmp_path / "run"))
 
 
-def test_a_folder_without_a_training_is_not_resumed(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match=r"config\.json"):
-        training.resume(tmp_path)
-
-
 @pytest.mark.slow
 def test_a_network_that_sees_the_position_only_does_not_read_points(tmp_path):
-    config = TrainConfig(
-        map_name="clique:3", years=3, games=4, iterations=1, horizon=3, width=4, layers=1, out=tmp_path / "blind",
-        sees="position",
-    )  # fmt: skip
-    path = train(config)
-    network = agents.make(f"rl:{path}").network_for(load_board("clique:3"), config.rules)
-    assert not network.reads_points
-    seeing = train(replace(config, out=tmp_path / "seeing", sees="all"))
-    assert agents.make(f"rl:{seeing}").network_for(load_board("clique:3"), config.rules).reads_points
-    again = train(replace(config, out=tmp_path / "started", start=seeing))
-    assert not agents.make(f"rl:{again}").network_for(load_board("clique:3"), config.rules).reads_points
+    config = replace(SMALL, iterations=1, out=tmp_path / "blind", sees="position")
+
+    def reads_points(**changes):
+        trained = agents.make(f"rl:{train(replace(config, **changes))}")
+        return trained.network_for(load_board("clique:3"), config.rules).reads_points
+
+    assert not reads_points()
+    assert reads_points(out=tmp_path / "seeing", sees="all")
+    assert not reads_points(out=tmp_path / "started", start=tmp_path / "seeing" / "checkpoint")
     with pytest.raises(TrainingError, match="sees"):
         train(replace(config, sees="all"))
     with pytest.raises(TrainingError, match="sees"):

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+from pathlib import Path
 
 import pytest
 import torch
@@ -66,16 +67,9 @@ def test_every_flipped_bit_is_found(folder, step):
             load(folder)
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe", "dangling"])
-def test_what_is_no_state(tmp_path, kind):
-    path = tmp_path / STATE
-    match kind:
-        case "folder":
-            path.mkdir()
-        case "pipe":
-            os.mkfifo(path)
-        case "dangling":
-            path.symlink_to(tmp_path / "nowhere")
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])
+def test_what_is_no_state(tmp_path, make):
+    make(tmp_path / STATE)
     with pytest.raises(TrainingError):
         load(tmp_path)
 

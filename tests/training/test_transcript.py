@@ -12,6 +12,7 @@ from agents import DovePolicy, HoldPolicy, PlannerPolicy, PunisherPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
 from agents.rl.token_press import Said
+from tests.playing import ordered, play_parallel
 from tests.training.small import local_runner
 from training import PopulationConfig
 from training.board.games import TextHistory
@@ -68,10 +69,7 @@ def test_a_transcript_has_the_history_of_each_game(map_name, rules):
             game, record = games[number], played.record(number, len(games[number].history))
             for message in record.messages:
                 game.send(message.sender, message.recipient, message.text, message.round)
-            for power in game.powers:
-                game.submit(power, record.orders[power])
-            game.advance()
-            last = game.history[-1]
+            last = ordered(game, record.orders).history[-1]
             assert (record.phase, record.orders, record.void) == (last.phase, last.orders, last.void)
             assert (record.results, record.messages) == (last.results, last.messages)
             after = env.final[number] if done[number] else env.rows[number]
@@ -97,15 +95,8 @@ def test_who_remembers_plays_as_in_single_games(map_name, policies):
     found = play_seatings(population, policies, seatings)
     for seating, points in zip(seatings, found, strict=True):
         profile = dict(zip(powers, (policies[who] for who in seating), strict=True))
-        game = Game(map_name, rules=Rules(press=None, years=4))
-        players = {power: agents.make(spec) for power, spec in profile.items()}
-        for power, player in players.items():
-            player.reset(power)
-        while not game.is_done:
-            views = {power: game.view(power) for power in game.powers}
-            for power, player in players.items():
-                game.submit(power, player.act(None, {"view": views[power]}))
-            game.advance()
+        env = welfare_env.parallel_env(map_name, press=None, years=4)
+        game = play_parallel(env, {power: agents.make(spec) for power, spec in profile.items()}).game
         assert points.tolist() == pytest.approx([game.welfare[power] / 4 for power in game.powers]), seating
 
 

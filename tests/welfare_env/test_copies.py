@@ -40,11 +40,10 @@ def trace(games: Any, steps: int) -> str:
     return seen.hexdigest()
 
 
-def begun(variant: str, threads: int, steps: int, **kwargs: Any) -> VectorEnv:
-    games = welfare_env.vector_env(4, variant=variant, years=3, threads=threads, **kwargs)
+def begun(variant: str, threads: int, steps: int) -> VectorEnv:
+    games = welfare_env.vector_env(4, variant=variant, years=3, threads=threads)
     games.reset(seed=7)
-    for _ in range(steps):
-        games.step(games.sample())
+    trace(games, steps)
     return games
 
 

@@ -138,16 +138,18 @@ WALKED = "orders of convoys that webDiplomacy and dipcc do not carry out, shown 
 SWAP = {"TURKEY": ["A CON", "F AEG"], "RUSSIA": ["F BUL/EC"]}
 
 
+SWAPPED = {"TURKEY": ["A BUL", "F AEG"], "RUSSIA": ["F CON"]}
+
+
+def swapping(move):
+    return {"TURKEY": [move, "F AEG C A CON - BUL"], "RUSSIA": ["F BUL/EC - CON"]}
+
+
 @pytest.mark.parametrize(
     ("units", "orders", "after", "notes"),
     [
-        (SWAP, {"TURKEY": ["A CON - BUL", "F AEG C A CON - BUL"], "RUSSIA": ["F BUL/EC - CON"]}, SWAP, (WALKED,)),
-        (
-            SWAP,
-            {"TURKEY": ["A CON - BUL VIA", "F AEG C A CON - BUL"], "RUSSIA": ["F BUL/EC - CON"]},
-            {"TURKEY": ["A BUL", "F AEG"], "RUSSIA": ["F CON"]},
-            (),
-        ),
+        (SWAP, swapping("A CON - BUL"), SWAP, (WALKED,)),
+        (SWAP, swapping("A CON - BUL VIA"), SWAPPED, ()),
         ({"RUSSIA": ["A SEV"]}, {"RUSSIA": ["A SEV - RUM VIA"]}, {"RUSSIA": ["A RUM"]}, (WALKED,)),
     ],
 )

@@ -109,9 +109,9 @@ def spoken(draw: st.DrawFn) -> tuple[Rules, list[Message]]:
     rules = draw(st.sampled_from([RULES, MEDIATED]))
     everybody, found = press.players(BOARD, rules), []
     for _ in range(draw(st.integers(0, 30))):
-        sender = draw(st.sampled_from(everybody))
+        sender, word, number = (draw(st.sampled_from(each)) for each in (everybody, TOKENS, (1, 2)))
         recipient = draw(st.sampled_from(press.recipients(BOARD, rules, sender)))
-        found.append(Message(sender, recipient, draw(st.sampled_from(TOKENS)), "S1901M", draw(st.integers(1, 2))))
+        found.append(Message(sender, recipient, word, "S1901M", number))
     return rules, sorted(found, key=lambda message: message.round)
 
 
@@ -126,13 +126,10 @@ class TestWhatIsHeard:
             seen = observe_messages(BOARD, rules, player, said)
             assert seen.shape == (len(seats), 6)
             for row, other in enumerate(seats):
+                ways = [(other, player), (other, "GLOBAL"), (player, other)]
                 for column in range(6):
-                    ways = [(other, player), (other, "GLOBAL"), (player, other)]
-                    words = [
-                        m.text
-                        for m in said
-                        if (m.sender, m.recipient) == ways[column % 3] and m.round == 1 + column // 3
-                    ]
+                    cell = (*ways[column % 3], 1 + column // 3)
+                    words = [each.text for each in said if (each.sender, each.recipient, each.round) == cell]
                     assert seen[row, column] == (TOKENS.index(words[-1]) + 1 if words else 0)
 
     @pytest.mark.parametrize("make", MAKERS, ids=make_named)

@@ -8,10 +8,10 @@ import pytest
 from open_spiel.python import policy as spiel_policies
 from open_spiel.python.algorithms import best_response
 
-import agents
 import welfare_env
 import welfare_env.envs.open_spiel  # registers the game
 from evaluation import exact
+from tests.playing import seated
 from welfare_env import Game, Rules, RulesError
 
 CASES = [
@@ -94,10 +94,8 @@ class OfSpec(spiel_policies.Policy):
         game = Game.from_position(
             position.phase, units, position.centers, dislodged, position.welfare, rules, board.name
         )
-        policy = agents.make(self._spec)
-        power = board.powers[player]
-        policy.reset(agent=power, seed=0)
-        view = game.view(power)
+        policy = seated(self._spec, board.powers[player])
+        view = game.view(board.powers[player])
         wanted = {board.orders.index[order] for order in policy.act(None, {"view": view})} - set(given)
         legal = state.legal_actions(player)
         chosen = next((action for action in legal if action in wanted), None)

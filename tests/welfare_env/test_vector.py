@@ -20,8 +20,9 @@ WRONG = {  # what is no choice of any row, by type
 RULES = [Rules.published(press=None, years=3), Rules("standard", press=None, years=3)]
 
 
-def played(games, steps):
+def played(games, steps, seed):
     """Totals after some random steps: rewards, ends and states."""
+    games.reset(seed=seed)
     paid = np.zeros((games.num_games, len(games.board.powers)))
     ended = 0
     for _ in range(steps):
@@ -64,8 +65,7 @@ def test_threads_and_chunks_change_nothing():
     results = []
     for threads in (1, 2, 3):
         games = welfare_env.vector_env(16, years=2, threads=threads)
-        games.reset(seed=5)
-        results.append(played(games, 25))
+        results.append(played(games, 25, seed=5))
     for paid, ended, rows in results[1:]:
         assert ended == results[0][1] > 0
         assert np.array_equal(paid, results[0][0])
@@ -74,12 +74,9 @@ def test_threads_and_chunks_change_nothing():
 
 def test_one_seed_one_game_and_every_game_its_own():
     games = welfare_env.vector_env(6, years=3)
-    games.reset(seed=2)
-    first = played(games, 5)[2]
-    games.reset(seed=2)
-    assert np.array_equal(played(games, 5)[2], first)
-    games.reset(seed=3)
-    assert not np.array_equal(played(games, 5)[2], first)
+    first, again, other = (played(games, 5, seed)[2] for seed in (2, 2, 3))
+    assert np.array_equal(again, first)
+    assert not np.array_equal(other, first)
     assert len(np.unique(first, axis=0)) == 6
 
 
