@@ -5,6 +5,7 @@ import functools
 import importlib
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
