@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,18 +81,27 @@ def _sequence(board: Geography, row: Row) -> tuple[int, ...]:
     return (kind, where, dest, other) if kind == CONVOY else (kind, dest, where, other)
 
 
-Convoyed = dict[tuple[str, str], list[frozenset[str]]]  # (from, to) -> sets of seas that carry an army
+class Convoyed(NamedTuple):
+    """The seas of the routes between two coasts."""
+
+    some: frozenset[str]  # on some route
+    every: frozenset[str]  # on every route
 
 
-def _convoyed(board: Geography) -> Convoyed:
-    routes: Convoyed = {}
+Pairs = dict[tuple[str, str], Convoyed]  # (from, to), sorted
+
+
+def _convoyed(board: Geography) -> Pairs:
+    routes: dict[tuple[str, str], list[frozenset[str]]] = {}
     for start, fleets, reached in board.convoys:
         for end in reached:
             routes.setdefault((start, end), []).append(fleets)
-    return dict(sorted(routes.items()))
+    return {
+        pair: Convoyed(frozenset.union(*found), frozenset.intersection(*found)) for pair, found in sorted(routes.items())
+    }
 
 
-def _piece_orders(board: Geography, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+def _piece_orders(board: Geography, convoyed: Pairs, piece: str) -> Iterator[Row]:
     me = board.piece_index[piece]
     yield f"{piece} H", HOLD, me, NOBODY, NOBODY
     yield f"{piece} D", DISBAND, me, NOBODY, NOBODY
@@ -108,17 +117,17 @@ def _piece_orders(board: Geography, convoyed: Convoyed, piece: str) -> Iterator[
         yield from _supports_into(board, convoyed, piece, dest)
 
 
-def _convoy_orders(board: Geography, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+def _convoy_orders(board: Geography, convoyed: Pairs, piece: str) -> Iterator[Row]:
     me, where = board.piece_index[piece], piece[2:5]
     for (start, end), routes in convoyed.items():
         if piece[0] == "A" and start == where:
             yield f"{piece} - {end} VIA", VIA, me, NOBODY, board.location_index[end]
-        elif piece[0] == "F" and any(where in fleets for fleets in routes):
+        elif piece[0] == "F" and where in routes.some:
             army = board.piece_index[f"A {start}"]
             yield f"{piece} C A {start} - {end}", CONVOY, me, army, board.location_index[end]
 
 
-def _supports_into(board: Geography, convoyed: Convoyed, piece: str, dest: str) -> Iterator[Row]:
+def _supports_into(board: Geography, convoyed: Pairs, piece: str, dest: str) -> Iterator[Row]:
     me, where = board.piece_index[piece], piece[2:5]
     for other, its_moves in board.moves.items():
         if other[2:5] == where:
@@ -128,8 +137,7 @@ def _supports_into(board: Geography, convoyed: Convoyed, piece: str, dest: str) 
             yield f"{piece} S {other}", SUPPORT_HOLD, me, them, NOBODY
         # The package looks up the route backwards, from its end; on boards with ports that may be a different route.
         ends = ((other[2:], dest), (dest, other[2:])) if other[0] == "A" else ()
-        routes = [fleets for pair in ends for fleets in convoyed.get(pair, [])]
-        if dest in its_moves or any(where not in fleets for fleets in routes):
+        if dest in its_moves or any(pair in convoyed and where not in convoyed[pair].every for pair in ends):
             yield f"{piece} S {other} - {dest}", SUPPORT_MOVE, me, them, board.location_index[dest]
             if "/" in dest:  # a support need not name the coast
                 yield f"{piece} S {other} - {dest[:3]}", SUPPORT_MOVE, me, them, board.location_index[dest[:3]]

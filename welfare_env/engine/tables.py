@@ -357,11 +357,10 @@ def _pack_sets(packer: _Packer, sets: dict[int, Reaches], start: int, coast: int
 def _turned(rows: Reaches, coasts: int, words: int) -> Reaches:
     """The same routes, reversed."""
     table = np.zeros((coasts, words), np.int64)
+    word, bit = np.divmod(np.arange(coasts), WORD)
     for start, reach in rows:
-        for end in range(coasts):
-            if reach[end // WORD] >> (end % WORD) & 1:
-                table[end, start // WORD] |= 1 << (start % WORD)
-    return [(end, mask) for end, mask in enumerate(table) if mask.any()]
+        table[:, start // WORD] |= (reach[word] >> bit & 1) << (start % WORD)
+    return [(int(end), table[end]) for end in np.flatnonzero(table.any(axis=1))]
 
 
 def _same_rows(rows: Reaches, others: Reaches) -> bool:
