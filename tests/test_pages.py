@@ -36,9 +36,18 @@ def is_of_the_setup(line):
 def shell(text, environment):
     """What the commands of a block print; each must succeed."""
     lines = [line for line in re.sub(r"\\\n\s*", "", text).splitlines() if line and not is_of_the_setup(line)]
-    done = subprocess.run(["/bin/bash", "-ec", "\n".join(lines)], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        ["/bin/bash", "-ec", "\n".join(lines)], capture_output=True, text=True, env=environment, preexec_fn=on_one_core
+    )
     assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def on_one_core():
+    """Commands then start no workers, which take longer than games of a page. Tests beside this one have other cores."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % len(cores)]})
 
 
 def python(text, names):

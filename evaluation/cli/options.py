@@ -37,7 +37,13 @@ from welfare_env.errors import UnknownPowerError, did_you_mean
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
-CORES = os.cpu_count() or 1
+
+def usable_cores() -> int:
+    """How many cores this process may use: a cluster's scheduler may give it fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+CORES = usable_cores()
 MANY = 200  # games of a run; from this number on, a line says how many before the first
 
 AnyProfile = Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")]
@@ -50,7 +56,7 @@ Processes = Annotated[
     typer.Option(
         min=1,
         help="Games played in parallel: in processes, or with language models in threads.",
-        show_default="the machine's cores",
+        show_default="the cores it may use",
     ),
 ]
 

@@ -22,7 +22,7 @@ from agents.runtime import progress
 from evaluation import GameSpec
 from evaluation.cli import attacks
 from evaluation.cli.commands import app
-from evaluation.cli.options import read_coalitions
+from evaluation.cli.options import read_coalitions, usable_cores
 from evaluation.tables.attack_tables import coalition_tables, exploitability_table
 from tests.evaluation.conftest import call
 from welfare_env import Rules
@@ -279,6 +279,11 @@ def test_the_help_of_every_command_fits_a_narrow_terminal() -> None:
     ]
     assert len(told) > 30
     assert [(words, line) for words, out in told for line in out.splitlines() if "…" in line] == []
+
+
+def test_a_process_starts_as_many_workers_as_it_may_use_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {3, 5, 7}, raising=False)
+    assert usable_cores() == 3
 
 
 def test_games_that_were_stored_are_counted() -> None:

@@ -97,7 +97,8 @@ def _convoyed(board: Geography) -> Pairs:
         for end in reached:
             routes.setdefault((start, end), []).append(fleets)
     return {
-        pair: Convoyed(frozenset.union(*found), frozenset.intersection(*found)) for pair, found in sorted(routes.items())
+        pair: Convoyed(frozenset.union(*found), frozenset.intersection(*found))
+        for pair, found in sorted(routes.items())
     }
 
 
