@@ -44,7 +44,7 @@ def shell(text, environment):
 
 
 def on_one_core():
-    """Commands then start no workers, which take longer than games of a page. Tests beside this one have other cores."""
+    """Commands then start no workers, which take longer than the games. Tests beside this one have other cores."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % len(cores)]})
