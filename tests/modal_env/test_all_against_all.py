@@ -1,5 +1,7 @@
 """Everybody against everybody, world by world: against `play`, pair by pair, and the naive evaluator."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,8 @@ from modal_env.logic.library import (
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 from modal_env.logic.tournaments import tournament
-from tests.modal_env.naive import Naive, parsed, random_formulas
+from tests.modal_env.conftest import parsed
+from tests.modal_env.naive import Plays, random_agents
 
 
 def disagreements(agents: list[Agent], rows: int | None = None) -> list[tuple[str, str]]:
@@ -32,19 +35,18 @@ def disagreements(agents: list[Agent], rows: int | None = None) -> list[tuple[st
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_agents(seed: int) -> None:
-    agents = parsed(random_formulas(seed, 14))
+    agents = parsed(random_agents(seed, 14))
     assert tournament(agents).cooperates.dtype == np.bool_
     assert disagreements(agents) == []
 
 
 @pytest.mark.parametrize("seed", range(100, 102))
 def test_random_agents_as_the_naive_evaluator(seed: int) -> None:
-    formulas = random_formulas(seed, 10)
-    truth, found = Naive(formulas), tournament(parsed(formulas))
-    for i in range(10):
-        for j in range(10):
-            assert found.worlds[i, j] == truth.settles(i, j)
-            assert found.cooperates[i, j] == truth.move(i, j, truth.settles(i, j))
+    texts = random_agents(seed, 10)
+    truth, found = Plays(texts), tournament(parsed(texts))
+    assert np.array_equal(found.cooperates, truth.moves[-1])
+    for i, j in product(range(10), repeat=2):
+        assert found.worlds[i, j] == truth.settles(i, j)
 
 
 def test_the_library() -> None:

@@ -232,6 +232,3 @@ def test_calls_after_the_end_say_what_to_do():
     parallel.step({"player_0": 0, "player_1": 0})
     with pytest.raises(ProgramActionError, match="the game is over: call reset"):
         parallel.step({"player_0": 0, "player_1": 0})
-
-
-# Arguments.

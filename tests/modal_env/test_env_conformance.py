@@ -28,7 +28,6 @@ EVERYBODY = [
     pytest.param({"actions": actions, "agents": LIBRARY.values(), "rounds": 3, "cost": cost}, id=f"{actions}-{cost}")
     for actions, cost in (("library", "worlds"), ("formula", "opponent"), ("tokens", "sum"))
 ]
-ALL = OPTIONS + EVERYBODY
 
 
 @pytest.fixture(autouse=True)
@@ -39,26 +38,14 @@ def _quiet():
         yield
 
 
-@pytest.mark.parametrize("options", ALL)
-def test_api(options):
-    api_test(modal_env.make(**options), num_cycles=100)
-
-
-@pytest.mark.parametrize("options", ALL)
-def test_parallel_api(options):
-    parallel_api_test(modal_env.parallel_env(**options), num_cycles=100)
-
-
-@pytest.mark.parametrize("options", ALL)
-def test_seed(options):
-    seed_test(functools.partial(modal_env.make, **options), num_cycles=50)
-    parallel_seed_test(functools.partial(modal_env.parallel_env, **options), num_cycles=50)
-
-
-@pytest.mark.parametrize("options", ALL)
-def test_render(options):
-    is_table = {"ansi": lambda text: "player_0" in text or "nobody" in text}
-    render_test(functools.partial(modal_env.make, **options), custom_tests=is_table)
+@pytest.mark.parametrize("options", OPTIONS + EVERYBODY)
+def test_all_that_pettingzoo_checks(options):
+    make, parallel = (functools.partial(each, **options) for each in (modal_env.make, modal_env.parallel_env))
+    api_test(make(), num_cycles=100)
+    parallel_api_test(parallel(), num_cycles=100)
+    seed_test(make, num_cycles=50)
+    parallel_seed_test(parallel, num_cycles=50)
+    render_test(make, custom_tests={"ansi": lambda text: "player_0" in text or "nobody" in text})
 
 
 @pytest.mark.parametrize("actions", ["library", "formula"])
@@ -76,11 +63,7 @@ def test_rounds_are_cycles(actions):
 @pytest.mark.parametrize("actions", ["library", "formula"])
 def test_conversion_of_pettingzoo(actions):
     parallel_api_test(aec_to_parallel(modal_env.make(actions=actions, rounds=3, players=4)), num_cycles=10)
-
-
-def test_tokens_say_that_they_cannot_be_converted():
     assert not modal_env.make(actions="tokens").metadata["is_parallelizable"]
-    assert modal_env.make().metadata["is_parallelizable"]
 
 
 def test_registered_with_pettingzoo():

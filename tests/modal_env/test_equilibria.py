@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
+from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
 from modal_env.games.game import ProgramGame
-from modal_env.games.vertices import vertices
+from modal_env.games.vertices import bicliques, classes, cliques, spread, vertices
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
 from tests.modal_env.gambit import Matrix, Mix, by_gambit, extremes
 
@@ -128,25 +128,6 @@ def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: 
             assert any(both) == is_equilibrium
 
 
-@settings(max_examples=15)
-@given(matrices(), st.randoms(use_true_random=False))
-def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> None:
-    for each in equilibria_of(("",) * len(utilities), utilities, False):
-        sides = []
-        for corners in (each.rows, each.columns):
-            weights = [random.randint(1, 5) for _ in corners]
-            sides.append(
-                [
-                    sum(w * x for w, x in zip(weights, shares, strict=True)) / sum(weights)
-                    for shares in zip(*corners, strict=True)
-                ]
-            )
-        for own, other, (low, high) in zip(sides, sides[::-1], each.payoffs, strict=True):
-            paid = [sum(a * x for a, x in zip(row, other, strict=True)) for row in utilities]
-            assert sum(x * points for x, points in zip(own, paid, strict=True)) == max(paid)
-            assert low <= max(paid) <= high
-
-
 def test_exploitability() -> None:
     game = ProgramGame(POST, "1/10")
     assert exploitability(game, FairBot) == F(1, 10)  # CooperateBot does as well, for nothing
@@ -154,3 +135,42 @@ def test_exploitability() -> None:
     assert exploitability(game, [F(1, 10), 0, F(17, 20), F(1, 20)]) == 0
     assert exploitability(game, CooperateBot, DefectBot) == 1
     assert exploitability(game, DefectBot, CooperateBot) == 1
+
+
+# Games are made smaller, which changes no equilibrium.
+
+
+def whole(utilities: list[list[F]], symmetric_only: bool) -> list[Equilibrium]:
+    """The equilibria, of the game as it is."""
+    found = vertices(utilities)
+    labels = [vertex.labels for vertex in found]
+    sets = (cliques if symmetric_only else bicliques)(labels, labels)
+    alone = [(number,) for number in range(len(utilities))]
+    return spanned(names_of(utilities), (found, found), (alone, alone), sets)
+
+
+def names_of(utilities: list[list[F]]) -> tuple[str, ...]:
+    return tuple(map(str, range(len(utilities))))
+
+
+@pytest.mark.parametrize("symmetric_only", [False, True])
+def test_games_with_copies_and_dominated_agents(symmetric_only: bool) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        size = int(rng.integers(1, 5))
+        small = [[F(int(value)) for value in row] for row in rng.integers(0, 4, (size, size))]
+        places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
+        copied = [[small[i][j] for j in places] for i in places]
+        assert equilibria_of(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only), copied
+
+
+def test_classes() -> None:
+    game = ProgramGame([*POST, LIBRARY["JustBot"], LIBRARY["CIMCIC"], RandomBot], 0)
+    found, _ = classes(game.affine, game.affine)
+    assert [tuple(game.names[i] for i in members) for members in found] == [
+        ("CooperateBot",),
+        ("DefectBot",),
+        ("FairBot", "JustBot", "CIMCIC"),
+        ("PrudentBot",),
+    ]
+    assert list(spread([F(1), F(0)], [(0, 2), (1,)], 3, F(0))) == [(1, 0, 0), (0, 0, 1)]

@@ -176,20 +176,9 @@ def formulas() -> st.SearchStrategy[Formula]:
     return st.recursive(boxed | st.sampled_from([Formula(Op.TRUE), Formula(Op.FALSE)]), grow, max_leaves=6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(formulas())
-def test_printed_formulas_are_read_back(formula: Formula) -> None:
-    agent = Agent("A", formula)
-    for text in (agent.text, agent.unicode):
-        again = parse(text, helpers=agent.helpers)
-        assert again == agent
-        assert (again.text, again.unicode) == (agent.text, agent.unicode)
-        assert (again.depth, again.size, again.program) == (agent.depth, agent.size, agent.program)
-
-
-@settings(max_examples=40)
-@given(formulas())
-def test_depth_and_size_follow_their_definitions(formula: Formula) -> None:
+def test_printed_formulas_are_read_back_with_the_depth_and_size_of_their_definitions(formula: Formula) -> None:
     def boxes(node: Formula) -> int:
         return max(map(boxes, node.parts), default=0) + (node.op in (Op.BOX, Op.DIAMOND))
 
@@ -199,6 +188,11 @@ def test_depth_and_size_follow_their_definitions(formula: Formula) -> None:
     agent = Agent("A", formula)
     assert agent.depth == max([boxes(formula), *(helper.depth for helper in agent.helpers.values())])
     assert agent.size == size(formula) == len(agent.program)
+    for text in (agent.text, agent.unicode):
+        again = parse(text, helpers=agent.helpers)
+        assert again == agent
+        assert (again.text, again.unicode) == (agent.text, agent.unicode)
+        assert (again.depth, again.size, again.program) == (agent.depth, agent.size, agent.program)
 
 
 @settings(max_examples=40)

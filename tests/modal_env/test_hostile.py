@@ -1,7 +1,10 @@
-"""Every public function and method, called with odd values: it answers or raises one of our errors, in bounded time."""
+"""Every public function and method, called with odd values: it answers or raises one of our errors, in bounded time;
+long texts, deep ones, and huge numbers.
+"""
 
 import inspect
 import itertools
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
@@ -15,35 +18,36 @@ from hypothesis import strategies as st
 
 import modal_env
 from modal_env import best_replies
-from modal_env.errors import ModalError
+from modal_env.errors import FormulaError, GameError, ModalError
 from modal_env.games.payoffs import PAYOFFS
+from modal_env.logic.notation import parse
+from modal_env.logic.provability import play
+from tests.fuzz.hunting import odd
 
-loop: list[Any] = []
-loop.append(loop)
-circle: dict[str, Any] = {}
-circle["FB"] = circle
-deep: list[Any] = []
+
+class Deep(list[Any]):
+    """Lists in lists, which cannot be printed."""
+
+    def __repr__(self) -> str:
+        return "Deep"
+
+
+LOOP: list[Any] = []
+LOOP.append(LOOP)
+CIRCLE: dict[str, Any] = {}
+CIRCLE["FB"] = CIRCLE
+DEEP = Deep()
 for _ in range(3000):
-    deep = [deep]
+    DEEP = Deep([DEEP])
 
-ODD: list[Callable[[], Any]] = [  # made anew for every call
-    *(
-        lambda value=value: value  # type: ignore[misc]
-        for value in (
-            None, True, 0, -1, 3, 10**400, -(10**5000), 0.5, float("nan"), float("inf"), -1e308, 1e308, 1e-320, 1j,
-            "", "FB", "fairbot", "Nobody", "[]X(me)", "X(", "[]" * 600 + "X(me)", "9" * 5000, "1e99999999", "\ud800",
-            b"FB", "\x00", Fraction(1, 3), Fraction(1, 10**500), loop, circle, deep, object(), Ellipsis,
-            lambda *given: None, [], {}, set(), (), [[]], [None],
-            ["FB", "DB"], ["FB", "FB"], [1, 0, 0, 0], [Fraction(1, 4)] * 4,
-            {"FB": 1}, {"FB": "1/2", "DB": float("nan")}, {3: 4}, {"CC": 2}, frozenset({"FB"}), range(10**9),
-            np.array(2), np.array([]), np.nan, np.float32(0.25), np.int8(3), np.zeros((2, 2)), np.array(["FB", None]),
-            np.datetime64("2026-01-01"), np.random.default_rng(0), modal_env.FairBot, PAYOFFS, slice(None), [0, 3],
-        )
-    ),
-    lambda: itertools.count(),
-    lambda: itertools.repeat("FB"),
-    lambda: iter(["FB", "DB"]),
+OWN = [  # what only functions of this package might take
+    "FB", "fairbot", "Nobody", "[]X(me)", "X(", "[]" * 600 + "X(me)", "9" * 5000, 10**400, 1e-320, Fraction(1, 10**500),
+    LOOP, CIRCLE, DEEP, ["FB", "DB"], ["FB", "FB"], [1, 0, 0, 0], [Fraction(1, 4)] * 4, [[]], [None], {"FB": 1}, {3: 4},
+    {"FB": "1/2", "DB": float("nan")}, {"CC": 2}, frozenset({"FB"}), range(10**9), np.array(["FB", None]), [0, 3],
+    np.random.default_rng(0), modal_env.FairBot, PAYOFFS, slice(None), lambda *given: None,
 ]  # fmt: skip
+ENDLESS = [itertools.count, lambda: itertools.repeat("FB"), lambda: iter(["FB", "DB"])]
+ODD = odd | st.sampled_from(OWN) | st.sampled_from(ENDLESS).map(lambda make: make())
 POST = modal_env.POST
 GOOD: dict[str, Any] = {  # parameter -> a value that most functions take
     "agents": POST, "opponents": ["FB"], "deviants": ["FB"], "given": POST, "players": 2, "a": "FB", "b": "PB",
@@ -92,31 +96,88 @@ def hostile_calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     name = draw(st.sampled_from(sorted(targets())))
     parameters = list(inspect.signature(targets()[name]).parameters.values())
     wanted = [one for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
-    odd = draw(st.sampled_from(wanted)).name if wanted else ""
-    given = {}
+    wrong = draw(st.sampled_from(wanted)).name if wanted else ""
+    values = {}
     for one in wanted:
-        if one.name == odd or (one.default is one.empty and one.name not in GOOD) or draw(st.integers(0, 9)) == 0:
-            given[one.name] = draw(st.integers(0, len(ODD) - 1))
+        if one.name == wrong or (one.default is one.empty and one.name not in GOOD) or draw(st.integers(0, 9)) == 0:
+            values[one.name] = draw(ODD)
         elif one.default is one.empty:
-            given[one.name] = None
-    return name, given
+            values[one.name] = GOOD[one.name]
+    return name, values
 
 
-def called(call: tuple[str, dict[str, Any]]) -> None:
-    name, given = call
-    values = {key: GOOD[key] if number is None else ODD[number]() for key, number in given.items()}
-    with suppress(ModalError):
-        targets()[name](**values)
+@pytest.mark.parametrize("calls", [120, pytest.param(5000, marks=pytest.mark.slow)])
+def test_odd_values_are_refused_by_our_own_errors(calls: int) -> None:
+    @given(hostile_calls())
+    @settings(max_examples=calls, suppress_health_check=list(HealthCheck), deadline=20_000)
+    def call(drawn: tuple[str, dict[str, Any]]) -> None:
+        name, values = drawn
+        with suppress(ModalError):
+            targets()[name](**values)
+
+    call()
 
 
-@given(hostile_calls())
-@settings(max_examples=120, suppress_health_check=list(HealthCheck), deadline=20_000)
-def test_odd_values_are_refused_by_our_own_errors(call: tuple[str, dict[str, Any]]) -> None:
-    called(call)
+# Long texts, deep ones, and huge numbers; test_formula plays the deepest formulas.
 
 
-@pytest.mark.slow
-@given(hostile_calls())
-@settings(max_examples=5000, suppress_health_check=list(HealthCheck), deadline=20_000)
-def test_five_thousand_odd_calls(call: tuple[str, dict[str, Any]]) -> None:
-    called(call)
+def test_long_texts_are_refused() -> None:
+    """Runs of one sign took minutes where they were matched with backtracking."""
+    begun = ["[" + " " * 99_000, "<" + " " * 99_000, "[" + "1" * 99_000, "[ " * 49_000]
+    for text in (*begun, *(sign * 99_000 for sign in "~( ")):
+        with pytest.raises(FormulaError):
+            parse(text)
+
+
+def test_thousands_of_helpers_that_call_each_other() -> None:
+    texts = {f"H{i}": f"[]X(h{i - 1})" if i else "[]X(me)" for i in range(2000)}
+    assert parse("[]X(h1999)", helpers=texts).depth == 1
+
+
+def chain(length: int, step: str) -> modal_env.Agent:
+    """An agent that calls one that calls one ... down to FairBot."""
+    agent = modal_env.FairBot
+    for _ in range(length):
+        agent = parse(step, name="Chain", helpers={"P": agent})
+    return agent
+
+
+def test_a_longer_chain_than_the_stack_is_deep_plays() -> None:
+    agent = chain(sys.getrecursionlimit() + 100, "[](X(P) | []false)")
+    assert play(agent, agent).settles >= 0
+    assert modal_env.ProgramGame([agent, modal_env.FairBot], "1/1000").utilities
+
+
+def test_a_play_that_depends_on_too_many_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modal_env.logic.provability.MAX_PLAYS", 1000)
+    agent = chain(40, "[](X(P) & X(me))")
+    with pytest.raises(GameError, match="depends on more than"):
+        play(agent, agent)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"players": 10**30},
+        {"players": 1000, "actions": "tokens", "budget": 500},
+        {"rounds": 100_001},
+        {"rounds": 10**5000},
+        {"agents": ["FB"] * 10_001},
+        {"actions": np.array(["library", "x"])},
+        {"cost": np.array(["depth", "x"])},
+        {"render_mode": np.zeros(2)},
+        {"budget": 10**5000, "actions": "tokens"},
+    ],
+    ids=lambda wrong: "-".join(wrong),
+)
+def test_bounds_of_environments(wrong: dict[str, Any]) -> None:
+    for make in (modal_env.make, modal_env.parallel_env):
+        with pytest.raises(GameError, match=next(iter(wrong))):
+            make(**wrong)
+
+
+def test_the_largest_environments_are_made() -> None:
+    env = modal_env.make(players=1000, rounds=100_000)
+    env.reset(seed=2**128)
+    assert env.observe("player_999")["observation"].shape == (1001, 3)
+    assert modal_env.make(players=np.int64(2), rounds=np.int64(2)).unwrapped.setting.rounds == 2

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,9 @@ from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, Fair
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import Plays, play
 from modal_env.logic.tournaments import tournament
-from tests.modal_env.naive import Naive, parsed, random_formulas
+from tests.modal_env import naive
+from tests.modal_env.conftest import parsed
+from tests.modal_env.naive import Node, random_agents, tree
 
 HALF = Fraction(1, 2)
 
@@ -32,51 +33,50 @@ def chain(rank: int, first: str, step: str) -> Agent:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_pairs_as_the_naive_evaluator(seed: int) -> None:
-    formulas = random_formulas(seed, 12)
-    agents, expected = parsed(formulas), Naive(formulas)
+    texts = random_agents(seed, 12)
+    agents, expected = parsed(texts), naive.Plays(texts)
     for a, b in product(range(12), repeat=2):
         settles = expected.settles(a, b)
-        assert settles <= len(expected.boxes(a, b))
+        assert settles <= len(expected.boxes_of(a, b))
         outcome = play(agents[a], agents[b])
-        trace = tuple((expected.move(a, b, world), expected.move(b, a, world)) for world in range(settles + 2))
+        trace = tuple(zip(expected.moves[: settles + 2, a, b], expected.moves[: settles + 2, b, a], strict=True))
         assert (outcome.settles, outcome.trace) == (settles, trace)
         assert outcome.moves == tuple("C" if cooperates else "D" for cooperates in trace[-1])
-        assert outcome.cooperation == tuple(map(Fraction, trace[-1]))
+        assert outcome.cooperation == tuple(Fraction(int(cooperates)) for cooperates in trace[-1])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_against_random_bot_as_by_trying_all_tosses(seed: int) -> None:
-    formulas = random_formulas(100 + seed, 30)
-    for formula, agent in zip(formulas, parsed(formulas), strict=True):
+    texts = random_agents(100 + seed, 30)
+    for text, agent in zip(texts.values(), parsed(texts), strict=True):
         outcome = play(agent, RandomBot, worlds=8)
-        tosses = Tosses(formula)
-        expected = [tosses.holds(formula, world, {}) for world in range(8)]
+        tosses = Tosses(tree(text))
+        expected = [tosses.holds(tosses.whole, world, {}) for world in range(8)]
         assert [cooperates for cooperates, _ in outcome.trace] == expected
         assert {coin for _, coin in outcome.trace} == {None}
         assert outcome.cooperation == (Fraction(expected[-1]), HALF)
 
 
 class Tosses:
-    """An agent against RandomBot, by trying all ways in which the coins may fall."""
+    """An agent against RandomBot, by trying all ways in which the coins may fall: one for each agent that is called."""
 
-    def __init__(self, whole: tuple[Any, ...]) -> None:
+    def __init__(self, whole: Node) -> None:
         self.whole = whole
         self.provable = lru_cache(maxsize=None)(self._provable)
 
-    def _provable(self, body: tuple[Any, ...], world: int) -> bool:
-        falls = [dict(zip(range(-1, 6), fallen, strict=True)) for fallen in _falls(body)]
+    def _provable(self, body: Node, world: int) -> bool:
+        used = sorted(_coins(body))
+        falls = [dict(zip(used, fallen, strict=True)) for fallen in product((False, True), repeat=len(used))]
         return all(self.holds(body, earlier, coins) for earlier in range(world) for coins in falls)
 
-    def holds(self, formula: tuple[Any, ...], world: int, coins: Mapping[int, bool]) -> bool:
+    def holds(self, formula: Node, world: int, coins: Mapping[str, bool]) -> bool:
         """Whether a formula of the agent holds at a world where coins have fallen so."""
         kind, *parts = formula
         if kind == "[]":
             return self.provable(parts[0], world)
-        if kind == "<>":
-            return not self.provable(("~", parts[0]), world)
-        if kind == "x":
-            return coins[-1 if parts[0] is None else parts[0]]
-        if kind == "own":
+        if kind == "X":
+            return coins[parts[0]]
+        if kind == "me":
             return self.holds(self.whole, world, {})
         left, *right = [self.holds(part, world, coins) for part in parts] or [kind == "true"]
         values = {"~": not left, "&": left and all(right), "|": left or any(right)}
@@ -84,18 +84,12 @@ class Tosses:
         return values.get(kind, left)
 
 
-def _falls(body: tuple[Any, ...]) -> list[tuple[bool, ...]]:
-    """All ways in which the coins outside inner boxes may fall; the others rest."""
-    used = _coins(body)
-    sides = [(False, True) if coin in used else (False,) for coin in range(-1, 6)]
-    return list(product(*sides))
-
-
-def _coins(formula: tuple[Any, ...]) -> set[int]:
+def _coins(formula: Node) -> set[str]:
+    """The coins outside inner boxes."""
     kind, *parts = formula
-    if kind == "x":
-        return {-1 if parts[0] is None else parts[0]}
-    return set() if kind in ("[]", "<>") else {coin for part in parts for coin in _coins(part)}
+    if kind == "X":
+        return {parts[0]}
+    return set() if kind == "[]" else {coin for part in parts for coin in _coins(part)}
 
 
 # What is known
@@ -158,8 +152,8 @@ def test_a_chain_of_helpers_takes_as_many_plays_as_it_is_long(rank: int) -> None
 def test_what_gl_proves_holds_at_every_world() -> None:
     """K, transitivity and Löb's axiom, and that <> is ~[]~, with random formulas of the agents in them."""
     laws = ["[](p -> q) -> ([]p -> []q)", "[]p -> [][]p", "[]([]p -> p) -> []p", "<>p <-> ~[]~p"]
-    agents = parsed(random_formulas(200, 8))
-    known = {f"H{number}": agent for number, agent in enumerate(agents)}
+    agents = parsed(random_agents(200, 8))
+    known = {agent.name: agent for agent in agents}
     for law, a, b in product(laws, agents, agents):
         text = law.replace("p", f"({a.text})").replace("q", f"({b.text})")
         law_agent = parse(text, helpers=known)

@@ -1,7 +1,8 @@
 """Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018), comments included: what its game's tables do not say.
 
 Its equilibria at every price are those of test_ranges, its costs those of test_game, its growth that of test_growth,
-its random bot that of test_provability. The tests are in the post's order, and their docstrings say what it says.
+its random bot that of test_provability, its cycle that of test_evolution. The tests are in the post's order, and their
+docstrings say what it says.
 """
 
 from fractions import Fraction as F
@@ -25,11 +26,6 @@ def good(e: F) -> list[F]:
     return [e, F(0), 1 - 3 * e / 2, e / 2]
 
 
-def moves_of(agent: modal_env.Agent) -> str:
-    """What an agent does to CooperateBot, DefectBot, FairBot and PrudentBot."""
-    return "".join(modal_env.play(agent, other).moves[0] for other in POST)
-
-
 def best(opponent: modal_env.Agent, epsilon: F) -> set[str]:
     """The best replies among all agents up to depth 2 that call `CALLS`, by what they and the opponent do."""
     paid = {
@@ -40,12 +36,6 @@ def best(opponent: modal_env.Agent, epsilon: F) -> set[str]:
     return {"".join(key) for key, points in paid.items() if points == max(paid.values())}
 
 
-def test_how_the_four_play() -> None:
-    """CooperateBot cooperates with all, DefectBot with none, FairBot with all but DefectBot, PrudentBot with itself and
-    FairBot."""
-    assert [moves_of(agent) for agent in POST] == ["CCCC", "DDDD", "CDCC", "DDCC"]
-
-
 @pytest.mark.parametrize(
     ("opponent", "reply"), [("FairBot", "CooperateBot"), ("CooperateBot", "DefectBot"), ("DefectBot", "DefectBot")]
 )
@@ -54,16 +44,24 @@ def test_best_replies_among_the_four(opponent: str, reply: str) -> None:
     assert [[agent.name for agent in post(e).best_replies(opponent)] for e in SMALL] == [[reply]] * len(SMALL)
 
 
-def test_slipbot_is_another_pure_equilibrium() -> None:
-    """DefectBot against DefectBot is the unique pure equilibrium, the author believes. SlipBot is another."""
-    assert [best(SlipBot, e) for e in (F(1, 10), F(1, 2), F(51, 100))] == [{"CC2"}, {"CC2", "DD0"}, {"DD0"}]
+TENTH, HALF, ONE = F(1, 10), F(1, 2), F(1)
+MORE = F(1, 100)
 
 
-def test_best_replies_among_all_agents() -> None:
-    """You cannot exploit FairBot, so you cooperate at no penalty; with PrudentBot at a penalty of 1, if that is worth
-    it."""
-    assert best(FairBot, F(1, 10)) == {"CC0"}
-    assert [best(PrudentBot, e) for e in (F(9, 10), F(1), F(11, 10))] == [{"CC1"}, {"CC1", "DD0"}, {"DD0"}]
+@pytest.mark.parametrize(
+    ("opponent", "replies"),
+    [
+        # DefectBot against DefectBot is the unique pure equilibrium, the author believes. SlipBot is another.
+        (SlipBot, {TENTH: {"CC2"}, HALF: {"CC2", "DD0"}, HALF + MORE: {"DD0"}}),
+        # You cannot exploit FairBot, so you cooperate at no penalty.
+        (FairBot, {TENTH: {"CC0"}}),
+        # With PrudentBot you cooperate at a penalty of 1, if that is worth it.
+        (PrudentBot, {ONE - MORE: {"CC1"}, ONE: {"CC1", "DD0"}, ONE + MORE: {"DD0"}}),
+    ],
+    ids=str,
+)
+def test_best_replies_among_all_agents(opponent: modal_env.Agent, replies: dict[F, set[str]]) -> None:
+    assert {e: best(opponent, e) for e in replies} == replies
 
 
 def test_the_basin_of_defection_gets_small() -> None:
@@ -104,16 +102,6 @@ def test_the_good_mix_is_a_slow_spiral(e: F) -> None:
     assert found.trace**2 < 4 * found.determinant
 
 
-def test_the_cycle() -> None:
-    """FairBots, then CooperateBots, which PrudentBots exploit, which turn into FairBots, and the cycle repeats; most of
-    the time almost all are FairBots."""
-    path = modal_env.replicator(post(), [F(1, 4)] * 4, 3000, times=np.linspace(0, 3000, 30_001).tolist())
-    assert (path.limit.kind, path.limit.agents) == ("cycle", ("CooperateBot", "PrudentBot", "FairBot"))
-    assert (path.shares[:, FAIR] > 0.95).mean() > 0.7
-    lengths = path.lengths("FairBot")
-    assert (lengths[1:] > 1.4 * lengths[:-1]).all()
-
-
 def test_little_defection_only_with_slipbot_among_them() -> None:
     """Most ways of doing it will result in very little defection, he expects. Large finite populations of the four
     with rare mutations mostly defect, with SlipBot among them they cooperate."""
@@ -121,13 +109,6 @@ def test_little_defection_only_with_slipbot_among_them() -> None:
     four, five = (modal_env.rare_mutations(game, 200) for game in games)
     assert four.cooperation < 0.3
     assert five.cooperation > 0.99
-
-
-def test_depth_and_worlds() -> None:
-    """One expects to relate the depth to the world at which things stabilize. It is no bound: SlipBot has 2."""
-    assert [modal_env.play(agent, agent).settles for agent in POST] == [0, 0, 0, 1]
-    assert [modal_env.play(modal_env.library.WaitFairBot(k), FairBot).settles for k in (1, 2, 5)] == [2, 3, 6]
-    assert modal_env.play(SlipBot, SlipBot).settles == 3
 
 
 @pytest.mark.parametrize(("more", "limit"), [(F(-1, 100), "cycle"), (F(1, 100), "taken over")])
