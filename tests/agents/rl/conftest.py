@@ -1,17 +1,41 @@
-"""Boards that the tests of learned players share."""
+"""Networks and checkpoints that have learned nothing, which the tests of learned players share."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
-import welfare_env
+from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint
+from agents.rl.network import BoardNetwork, Size
 
-
-@pytest.fixture(scope="session")
-def standard():
-    return welfare_env.load_board("standard")
+SMALL = Size(8, 1)
 
 
 @pytest.fixture(autouse=True)
 def _one_thread():
     """Threads of torch only wait for each other on networks this small, and for the other test processes."""
     torch.set_num_threads(1)
+
+
+def network(board, size=SMALL, message_rounds=0, seed=0, kind=BoardNetwork):
+    """A random network, which does not play uniformly."""
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(seed)
+        made = kind(board, size, message_rounds)
+        made.score.weight *= 20
+    return made
+
+
+def checkpoint_of(board, rules, size=SMALL, seed=0, **changes):
+    """The checkpoint of a random network."""
+    net = network(board, size, rules.message_rounds if rules.has_tokens else 0, seed)
+    weights = {name: value.numpy() for name, value in net.state_dict().items()}
+    return replace(Checkpoint(weights, size, board.name, rules, checkpoint.vocabulary(board)), **changes)
+
+
+def decisions(env):
+    """The games and powers that have something to decide in a `VectorEnv`."""
+    pairs = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
+    return pairs[:, 0], pairs[:, 1]

@@ -8,25 +8,20 @@ import resource
 
 import numpy as np
 import pytest
-import torch
 from safetensors import numpy as safetensors
 
 import agents
 import welfare_env
 from agents.rl import checkpoint
-from agents.rl.checkpoint import Checkpoint, CheckpointError
-from agents.rl.network import BoardNetwork, Size
+from agents.rl.checkpoint import CheckpointError
 from agents.runtime.files import LARGEST
+from tests.agents.rl.conftest import checkpoint_of
 from welfare_env.rules import Rules
 
 
-def made(map_name="clique:3", variant="welfare", seed=0):
-    board = welfare_env.load_board(map_name)
-    torch.manual_seed(seed)
-    net = BoardNetwork(board, Size(8, 1))
-    weights = {name: value.numpy() for name, value in net.state_dict().items()}
-    rules = Rules(press=None, variant=variant, years=2)
-    return Checkpoint(weights, net.size, map_name, rules, checkpoint.vocabulary(board), {"seed": seed})
+def made(seed=0):
+    rules = Rules(press=None, years=2)
+    return checkpoint_of(welfare_env.load_board("clique:3"), rules, seed=seed, origin={"seed": seed})
 
 
 @pytest.fixture

@@ -15,12 +15,13 @@ torch = pytest.importorskip("torch")
 
 import welfare_env
 from agents.rl import checkpoint
-from agents.rl.checkpoint import Checkpoint, CheckpointError
+from agents.rl.checkpoint import CheckpointError
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.player import LearnedPolicy
 from agents.rl.token_press import Said, as_words, speakers, to_send
 from tests import playing
+from tests.agents.rl.conftest import checkpoint_of, network
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.fast import FastEngine
 from welfare_env.game import press
@@ -32,17 +33,13 @@ BOARD = load_board("clique:3")
 STANDARD = load_board()
 
 
-def made(rules: Rules, seed: int = 0, board: welfare_env.Board = BOARD) -> BoardNetwork:
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return BoardNetwork(board, Size(16, 1), rules.message_rounds if rules.has_tokens else 0)
+def made(rules: Rules, seed: int = 0) -> BoardNetwork:
+    return network(BOARD, Size(16, 1), rules.message_rounds if rules.has_tokens else 0, seed)
 
 
-def stored(folder: Path, rules: Rules, board: welfare_env.Board = BOARD, **changes: Any) -> str:
+def stored(folder: Path, rules: Rules, **changes: Any) -> str:
     """A checkpoint of a network that has learned nothing."""
-    weights = {name: value.numpy() for name, value in made(rules, board=board).state_dict().items()}
-    about = Checkpoint(weights, Size(16, 1), board.name, rules, checkpoint.vocabulary(board))
-    checkpoint.save(folder, replace(about, **changes))
+    checkpoint.save(folder, checkpoint_of(BOARD, rules, Size(16, 1), **changes))
     return str(folder)
 
 

@@ -7,6 +7,8 @@ import torch
 import welfare_env
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork, ByPowerNetwork, Size, row_statistics
+from tests.agents.rl import conftest
+from tests.agents.rl.conftest import decisions
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import WINTER, State, layout_of
 from welfare_env.engine.fast import FastEngine
@@ -20,17 +22,11 @@ def batch(map_name="standard", variant="welfare", steps=9, games=12):
     for _ in range(steps):
         env.step(env.sample())
     reader = InputEncoder(env.board, env.rules)
-    pairs = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
-    return env.board, reader, reader.select(env.rows, env.legal, pairs[:, 0], pairs[:, 1])
+    return env.board, reader, reader.select(env.rows, env.legal, *decisions(env))
 
 
-def network(board, seed=0, kind=BoardNetwork):
-    """One that does not play uniformly."""
-    torch.manual_seed(seed)
-    made = kind(board, Size(16, 2))
-    with torch.no_grad():
-        made.score.weight *= 20
-    return made
+def network(board, kind=BoardNetwork):
+    return conftest.network(board, Size(16, 2), kind=kind)
 
 
 @pytest.mark.parametrize("kind", [BoardNetwork, ByPowerNetwork])
@@ -139,15 +135,10 @@ def positions(map_name, variant, steps, games=6, seed=0):
         env.step(env.sample())
 
 
-def all_decisions(env):
-    pairs = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
-    return pairs[:, 0], pairs[:, 1]
-
-
 @pytest.mark.parametrize(("map_name", "variant"), [("standard", "welfare"), ("clique:4", "standard")])
 def test_candidates_are_the_legal_orders_of_the_view(map_name, variant):
     for env, reader in positions(map_name, variant, steps=14):
-        games, powers = all_decisions(env)
+        games, powers = decisions(env)
         inputs = reader.select(env.rows, env.legal, games, powers)
         engine, texts = FastEngine(env.board, env.rules), env.board.orders.texts
         for number, (game, power) in enumerate(zip(games, powers, strict=True)):
@@ -164,7 +155,7 @@ def test_candidates_are_the_legal_orders_of_the_view(map_name, variant):
 @pytest.mark.parametrize("map_name", ["standard", "shared-clique:3"])
 def test_packed_observations_say_as_much_as_the_games(map_name):
     for env, reader in positions(map_name, "welfare", steps=8):
-        games, powers = all_decisions(env)
+        games, powers = decisions(env)
         direct = reader.select(env.rows, env.legal, games, powers)
         packed = reader.read(reader.pack(env.rows[games], powers))
         for one, other in ((direct.states, packed.states), (direct.positions, packed.positions)):

@@ -8,21 +8,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 import agents
 import evaluation
 import welfare_env
 from agents.rl import TRAINED, checkpoint
-from agents.rl.checkpoint import Checkpoint, CheckpointError
+from agents.rl.checkpoint import CheckpointError
 from agents.rl.inputs import InputEncoder
-from agents.rl.network import BoardNetwork, Size
 from agents.rl.player import _seen
 from agents.seat_env import SeatEnv
 from evaluation.play import runner
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from tests import playing
+from tests.agents.rl.conftest import checkpoint_of, decisions
 from tests.playing import seated
 from training.board.playing import play_games
 from training.board.rewards import Reward
@@ -34,16 +33,8 @@ from welfare_env import Game, Rules
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory):
     """A random network for the standard map."""
-    board = welfare_env.load_board("standard")
-    torch.manual_seed(3)
-    net = BoardNetwork(board, Size(8, 1))
-    with torch.no_grad():
-        net.score.weight *= 20
-    weights = {name: value.numpy() for name, value in net.state_dict().items()}
     folder = tmp_path_factory.mktemp("rl")
-    checkpoint.save(
-        folder, Checkpoint(weights, net.size, "standard", Rules(press=None), checkpoint.vocabulary(board), {})
-    )
+    checkpoint.save(folder, checkpoint_of(welfare_env.load_board("standard"), Rules(press=None), seed=3))
     return f"rl:{folder}"
 
 
@@ -117,52 +108,39 @@ def test_bad_specs(text):
 class TestStandardInWelfareGames:
     """A checkpoint of standard games plays welfare games as if they were standard (the paper's attackers)."""
 
-    UNITS = ("A BUR", "A RUH")
-
-    def view(self, rules, centers=5, welfare=0, phase="W1903A", units=UNITS):
+    def view(self, rules, centers=5, welfare=0, phase="W1903A"):
         owned = {"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"][:centers], "TURKEY": ["CON", "ANK"]}
         points = {"FRANCE": welfare, "TURKEY": 5 * welfare} if rules.is_welfare else None
-        placed = {"FRANCE": list(units), "TURKEY": ["A CON"]}
+        placed = {"FRANCE": ["A BUR", "A RUH"], "TURKEY": ["A CON"]}
         game = welfare_env.Game.from_position(phase, units=placed, centers=owned, welfare=points, rules=rules)
         return game.view("FRANCE")
 
-    @staticmethod
-    def attacker():
-        policy = seated("rl:attacker", "FRANCE", 1)
-        return policy
+    def orders(self, rules, **position):
+        return seated("rl:attacker", "FRANCE", 1).act(None, {"view": self.view(rules, **position)})
 
     @pytest.mark.parametrize(("phase", "centers"), [("S1902M", 5), ("F1903M", 2), ("W1903A", 1), ("W1903A", 3)])
     def test_it_orders_what_it_would_in_the_standard_game(self, phase, centers):
-        welfare, standard = (
-            self.attacker().act(None, {"view": self.view(Rules(variant, press=None), centers, 7, phase)})
-            for variant in ("welfare", "standard")
-        )
+        position = {"centers": centers, "welfare": 7, "phase": phase}
+        welfare, standard = (self.orders(Rules(variant, press=None), **position) for variant in ("welfare", "standard"))
         assert welfare == standard
 
     def test_it_builds_what_it_may_and_disbands_what_it_must(self):
-        rules = Rules(press=None)
-        orders = self.attacker().act(None, {"view": self.view(rules, centers=5)})
-        assert [order[-1] for order in orders] == ["B", "B", "B"]
-        assert self.attacker().act(None, {"view": self.view(rules, centers=2)}) == []
-        orders = self.attacker().act(None, {"view": self.view(rules, centers=1)})
-        assert [order[-1] for order in orders] == ["D"]
+        kinds = [[order[-1] for order in self.orders(Rules(press=None), centers=centers)] for centers in (5, 2, 1)]
+        assert kinds == [["B", "B", "B"], [], ["D"]]
 
     @pytest.mark.parametrize(
         "options",
         [
-            {"press": "tokens", "message_rounds": 1},
+            {"rules": Rules(years=2, press="tokens", message_rounds=1)},
             {"rules": Rules.published(years=2, press=None)},
             {"rules": Rules(years=2, transfers=True, mediator=True, message_rounds=1)},
         ],
     )
     def test_it_plays_whole_welfare_games(self, options):
         """Strictly: every order is legal."""
-        given = options if "rules" in options else options | {"years": 2}
-        env = welfare_env.make(strict=True, **given)
-        seats = {agent: "rl:attacker" if agent == "FRANCE" else "dove" for agent in env.possible_agents}
-        policies = {agent: agents.make(spec) for agent, spec in seats.items() if agent != "MEDIATOR"}
-        policies |= {agent: agents.make("hold") for agent in seats if agent == "MEDIATOR"}
-        assert playing.play(env, policies).game.is_done
+        env = welfare_env.make(strict=True, **options)
+        seats = dict.fromkeys(env.possible_agents, "dove") | {"FRANCE": "rl:attacker"}
+        assert playing.play(env, {agent: agents.make(spec) for agent, spec in seats.items()}).game.is_done
 
     def test_the_papers_exploiter_conquers_doves(self):
         """Nice until Winter 1903, then the attacker: it builds in the Winter of the switch."""
@@ -228,8 +206,7 @@ def test_they_play_as_they_did_when_they_were_made(name, wanted):
     env.reset(1)
     digest, rng = hashlib.sha256(), np.random.default_rng(0)
     for _ in range(18):
-        seats = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
-        inputs = reader.select(env.rows, env.legal, seats[:, 0], seats[:, 1])
+        inputs = reader.select(env.rows, env.legal, *decisions(env))
         for chances in (np.full(inputs.num_rows, -1.0), rng.random(inputs.num_rows)):
             digest.update(network.answer(inputs, chances)[0].astype("<i8").tobytes())
         env.step(env.sample())
