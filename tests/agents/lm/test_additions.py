@@ -8,7 +8,7 @@ import pytest
 
 import agents
 import welfare_env
-from agents.lm import LMPolicy, ModelError, Request, ScriptedModel
+from agents.lm import LMPolicy, ModelError, Reply, Request, ScriptedModel
 from agents.lm.player.settings import Style
 from agents.lm.prompts import Contents, build
 from agents.lm.prompts.building import LONGEST_JOURNAL, LONGEST_NOTE, Draft
@@ -138,7 +138,7 @@ def test_prompts_still_only_grow() -> None:
 SAID = json.dumps({"reasoning": "", "orders": {}, "messages": {"GLOBAL": "I hold all my units."}})
 
 
-def played(years: int, style: Style, noting: ScriptedModel) -> tuple[list[Request], LMPolicy]:
+def played(years: int, style: Style, noting: ScriptedModel | None) -> tuple[list[Request], LMPolicy]:
     """The questions about turns of a player of France, who speaks in every phase, and the player."""
     model = ScriptedModel(lambda request: SAID)
     player = LMPolicy(model, style, noting)
@@ -150,6 +150,43 @@ def played(years: int, style: Style, noting: ScriptedModel) -> tuple[list[Reques
             game.send("FRANCE", recipient, text)
         game.advance()
     return model.requests, player
+
+
+def test_a_phase_is_condensed_once_when_the_next_begins() -> None:
+    notes = ScriptedModel(lambda request: "<think>Hm.</think>\nWe talked.")
+    requests, player = played(1, Style(), notes)
+    assert player.ledger.summaries == {"S1901M": "We talked.", "F1901M": "We talked."}  # without what was thought
+    assert [request.schema for request in notes.requests] == [None, None]
+    assert ["S1901M, your summary" in request.prompt for request in requests] == [False, True, True]
+    assert requests[-1].prompt.count("We talked.") == 2
+    assert "I hold all my units." not in requests[-1].prompt
+
+
+def test_without_a_summariser_the_messages_are_told() -> None:
+    requests, player = played(1, Style(), None)
+    assert player.ledger.summaries == {}
+    assert requests[-1].prompt.count("I hold all my units.") == 2
+
+
+EMPTY = "empty note"
+
+
+@pytest.mark.parametrize(
+    ("note", "losses", "faults"),
+    [
+        (" \n", {EMPTY: 2}, {}),
+        (Reply("<think>Well, Italy", finish="length"), {EMPTY: 2}, {}),
+        (ModelError("bad request", "down"), {}, {"bad request": 2}),
+    ],
+)
+def test_a_note_without_a_text_is_counted_and_not_asked_for_again(note: object, losses: dict, faults: dict) -> None:
+    """The messages are told in its place."""
+    notes = ScriptedModel([note] * 3)
+    requests, player = played(1, Style(), notes)
+    assert len(notes.requests) == 2
+    assert (player.ledger.losses, player.ledger.faults, player.ledger.summaries) == (losses, faults, {})
+    assert player.to_dict()["losses"] == losses
+    assert requests[-1].prompt.count("I hold all my units.") == 2
 
 
 def test_prompts_have_the_last_note_and_do_not_grow() -> None:

@@ -366,65 +366,45 @@ def test_so_many_at_a_time(question: Request) -> None:
 # What a server refuses
 
 
-@pytest.fixture
-def refuse(stub: InProcess, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any]]]:
-    """Makes the stub refuse bodies with one of these texts; returns the bodies that it gets."""
-
-    def refusing(*texts: str, said: str = "`{}` is not supported for this model.") -> list[dict[str, Any]]:
-        asked: list[dict[str, Any]] = []
-        answer = stub.answer
-
-        def picky(path: str, headers: Any, content: bytes) -> Response:
-            asked.append(json.loads(content))
-            wrong = [text for text in texts if f'"{text}"'.encode() in content]
-            return refusal(path, 400, said.format(wrong[0])) if wrong else answer(path, headers, content)
-
-        monkeypatch.setattr(stub, "answer", picky)
-        return asked
-
-    return refusing
+UNSUPPORTED = "`{}` is not supported for this model."
 
 
 def test_sampling_that_a_model_does_not_take(
-    refuse: Callable[..., list[dict[str, Any]]], provider: str, connect: Connect, question: Request
+    provider: str, connect: Connect, question: Request, stub: InProcess
 ) -> None:
     """The reply says so, whichever call finds out."""
-    asked = refuse("temperature", "top_p")
+    stub.refused = {name: UNSUPPORTED.format(name) for name in ("temperature", "top_p")}
     model = connect(provider, retries=0)
     replies = [model.complete(question) for _ in range(2)]
     assert [(reply.attempts, reply.left_out, reply.faults) for reply in replies] == [
         (1, ("temperature", "top_p"), ())
     ] * 2
-    assert [len(SAMPLING.keys() & body.keys()) for body in asked] == [2, 1, 0, 0]
+    assert [len(SAMPLING.keys() & request.body.keys()) for request in stub.requests] == [2, 1, 0, 0]
 
 
-def test_the_other_name_of_the_limit(
-    refuse: Callable[..., list[dict[str, Any]]], connect: Connect, question: Request
-) -> None:
-    asked = refuse("max_tokens")
+def test_the_other_name_of_the_limit(connect: Connect, question: Request, stub: InProcess) -> None:
+    stub.refused = {"max_tokens": UNSUPPORTED.format("max_tokens")}
     model = connect("openai")
     with ThreadPoolExecutor(4) as pool:
         replies = list(pool.map(lambda number: model.complete(replace(question, sample=number)), range(4)))
     assert [reply.left_out for reply in replies] == [()] * 4
-    assert asked[-1]["max_completion_tokens"] == question.max_tokens
-    refuse("max_tokens", "max_completion_tokens")
+    assert stub.requests[-1].body["max_completion_tokens"] == question.max_tokens
+    stub.refused["max_completion_tokens"] = UNSUPPORTED.format("max_completion_tokens")
     with pytest.raises(ModelError):
         model.complete(question)
 
 
-def test_a_refused_schema_is_left_out_for_its_shape_only(
-    refuse: Callable[..., list[dict[str, Any]]], connect: Connect, question: Request
-) -> None:
+def test_a_refused_schema_is_left_out_for_its_shape_only(connect: Connect, question: Request, stub: InProcess) -> None:
     def schema(*sets: list[str]) -> dict[str, Any]:
         orders = [{"type": "object", "properties": {key: {"enum": [key]} for key in keys}} for keys in sets]
         return {"type": "object", "properties": {"orders": orders[0] if len(orders) == 1 else {"anyOf": orders}}}
 
-    asked = refuse("anyOf", said="Invalid schema: Objects provided via '{}' must not share first keys.")
+    stub.refused = {"anyOf": "Invalid schema: Objects provided via 'anyOf' must not share first keys."}
     model = connect("openai")
     schemas = [schema(["a"]), schema(["a", "b"], ["a", "c"]), schema(["d", "e"], ["d", "f"]), schema(["a"])]
     left_out = [model.complete(replace(question, schema=each)).left_out for each in schemas]
     assert left_out == [(), ("schema",), ("schema",), ()]
-    assert ["response_format" in body for body in asked] == [True, True, False, False, True]
+    assert ["response_format" in request.body for request in stub.requests] == [True, True, False, False, True]
 
 
 # Options, names, and the room for replies

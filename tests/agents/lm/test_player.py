@@ -72,67 +72,6 @@ class TestTurns:
             assert [turn["round"] for turn in policy.ledger.turns] == [1, 2, 3] * 3
 
 
-class TestNotes:
-    NOTE = "<think>Hm.</think>\nWe talked."
-
-    def talked(self, **options):
-        policy, model = player(lambda request: reply(messages={"ITALY": "Peace?"}) if request.schema else self.NOTE)
-        if options.get("summariser") == "none":
-            policy.summariser = None
-        game = welfare_env.Game(rules=welfare_env.Rules(years=2))
-        for _ in range(2):
-            action = asked(policy, game, "messages", 1)
-            game.send("FRANCE", "ITALY", action["messages"]["ITALY"])
-            game.advance()
-        asked(policy, game, "messages", 1)
-        return policy, model
-
-    def test_a_phase_is_condensed_once_when_the_next_begins(self):
-        policy, model = self.talked()
-        assert policy.ledger.summaries == {"S1901M": "We talked.", "F1901M": "We talked."}  # without what was thought
-        assert [request.schema is None for request in model.requests] == [False, True, False, True, False]
-        assert "We talked." in model.requests[-1].prompt
-        assert "S1901M, your summary" in model.requests[-1].prompt
-
-    def test_without_a_summariser_the_messages_are_told(self):
-        policy, model = self.talked(summariser="none")
-        assert policy.ledger.summaries == {}
-        assert len(model.requests) == 3
-        assert model.requests[-1].prompt.count("Peace?") == 2
-
-    def test_a_note_that_fails_is_not_asked_for_again(self):
-        def answer(request):
-            return reply(messages={"ITALY": "Peace?"}) if request.schema else ModelError("bad request", "down")
-
-        policy, model = player(answer)
-        game = welfare_env.Game(rules=welfare_env.Rules(years=2))
-        asked(policy, game, "messages", 1)
-        game.send("FRANCE", "ITALY", "Peace?")
-        game.advance()
-        for message_round in (1, 2):
-            asked(policy, game, "messages", message_round)
-        assert sum(request.schema is None for request in model.requests) == 1
-        assert "Peace?" in model.requests[-1].prompt
-        assert policy.ledger.faults == {"bad request": 1}
-
-    def noted(self, note, **style):
-        """After a phase with messages, of which the model makes this note."""
-        policy, model = player(lambda request: reply() if request.schema else note, **style)
-        game = welfare_env.Game(rules=welfare_env.Rules(years=2))
-        game.send("FRANCE", "ITALY", "Peace?")
-        game.advance()
-        asked(policy, game, "messages", 1)
-        return policy, model
-
-    @pytest.mark.parametrize("note", [" \n", Reply("<think>Well, Italy", finish="length")])
-    def test_a_note_without_a_text_is_counted_and_the_messages_are_told(self, note):
-        policy, model = self.noted(note)
-        assert policy.ledger.losses == {"empty note": 1}
-        assert policy.to_dict()["losses"] == {"empty note": 1}
-        assert policy.ledger.summaries == {}
-        assert "Peace?" in model.requests[-1].prompt
-
-
 class TestFailures:
     def test_a_failed_call_says_nothing_and_earlier_orders_stand(self):
         down = ModelError("empty", "no answer", ("timeout", "server", "timeout"), Usage(5, 0, 1, None))

@@ -25,7 +25,6 @@ from agents.lm.reading.parsing import reply_schema
 from agents.lm.reading.schemas import obeys
 from agents.lm.stub import StubRequest, StubServer
 from agents.lm.stub.replies import SENTENCES, instance, stub_reply
-from agents.lm.stub.server import Response, refusal
 from tests.agents.lm.transport import FailingServer
 
 
@@ -87,11 +86,13 @@ def test_a_port_that_is_taken(server: FailingServer) -> None:
         pass
 
 
-ANSWER = StubServer.respond
-
-
-def found(options: str = "", model: str = "any", **server: Any) -> dict[str, Finding]:
-    with StubServer(**server) as stub:
+def found(
+    options: str = "", model: str = "any", refused: str = "", changes: dict[str, Any] | None = None, **server: Any
+) -> dict[str, Finding]:
+    """What `check_model` says of a server that refuses schemas with a word, or answers otherwise."""
+    with FailingServer(**server) as stub:
+        stub.refused = {refused: f"Invalid schema for response_format: {refused}"} if refused else {}
+        stub.changes = changes or {}
         player = agents.make(f"lm:openai/{model},base_url={stub.url}/v1,retries=0{options}")
         assert isinstance(player, LMPolicy)
         findings = {each.name: each for each in check_model(player)}
@@ -102,27 +103,6 @@ def found(options: str = "", model: str = "any", **server: Any) -> dict[str, Fin
 def prose(request: StubRequest) -> str:
     """As a server that takes a schema and does nothing with it."""
     return stub_reply(request.prompt)
-
-
-def refusing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """Makes the stub refuse schemas in which a text stands."""
-
-    def picky(self: StubServer, request: StubRequest) -> Response:
-        if text in json.dumps(request.body.get("response_format", "")):
-            return refusal(request.path, 400, f"Invalid schema for response_format: {text}")
-        return ANSWER(self, request)
-
-    monkeypatch.setattr(StubServer, "respond", picky)
-
-
-def changing(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
-    """Changes the stub's answers."""
-
-    def changed(self: StubServer, request: StubRequest) -> Response:
-        answer = ANSWER(self, request)
-        return answer._replace(content=json.dumps(json.loads(answer.content) | changes).encode())
-
-    monkeypatch.setattr(StubServer, "respond", changed)
 
 
 def test_a_server_that_enforces_the_schema() -> None:
@@ -142,27 +122,24 @@ def test_a_server_that_ignores_the_schema() -> None:
     assert found(",schema=none", reply=prose)["schema of a reply"].is_good  # nothing to set any more
 
 
-def test_a_server_that_refuses_all_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusing(monkeypatch, "json_schema")
-    assert found()["schema of a reply"].result.startswith("refused by the server")
+def test_a_server_that_refuses_all_schemas() -> None:
+    assert found(refused="json_schema")["schema of a reply"].result.startswith("refused by the server")
 
 
-def test_a_server_that_refuses_the_schemas_of_some_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_refuses_the_schemas_of_some_phases() -> None:
     """It enforces those that it takes, so the question about the schema alone would not show it."""
-    refusing(monkeypatch, "anyOf")
-    finding = found()["schema of a reply"]
+    finding = found(refused="anyOf")["schema of a reply"]
     assert (finding.is_good, finding.result) == (False, "refused for 2 of 4 phases")
     assert "Winter with builds" in finding.advice
 
 
-def test_a_server_with_a_short_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    changing(monkeypatch, usage={"prompt_tokens": 500, "completion_tokens": 9})
-    assert "num_ctx" in found()["context"].advice
+def test_a_server_with_a_short_context() -> None:
+    usage = {"prompt_tokens": 500, "completion_tokens": 9}
+    assert "num_ctx" in found(changes={"usage": usage})["context"].advice
 
 
-def test_another_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    changing(monkeypatch, model="small-model")
-    finding = found(model="large")["answering model"]
+def test_another_model_answers() -> None:
+    finding = found(model="large", changes={"model": "small-model"})["answering model"]
     assert (finding.is_good, finding.result) == (False, "small-model instead of large")
     assert is_same_model("gpt-4o", "gpt-4o-2024-08-06")
     assert is_same_model("meta-llama/Llama-3", "llama-3")

@@ -29,17 +29,24 @@ class FailingServer(StubServer):
 
     Attributes:
         faults: the faults of the requests to come.
+        refused: a key or a name in a request's body -> what the server says that does not take it.
+        changes: fields of its answers that are others.
         begun: set when the first request has come.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.faults: deque[str] = deque()
+        self.refused: dict[str, str] = {}
+        self.changes: dict[str, Any] = {}
         self.begun = Event()
 
     def respond(self, request: StubRequest) -> Response:
         """The answer, or what the fault makes of it."""
         self.begun.set()
+        for name, said in self.refused.items():
+            if f'"{name}"' in json.dumps(request.body):
+                return refusal(request.path, 400, said)
         by_name = re.search(r"\bfail-([a-z0-9:.]+)$", request.model)
         fault = by_name[1] if by_name else self.faults.popleft() if self.faults else "ok"
         kind, _, seconds = fault.partition(":")
@@ -53,7 +60,9 @@ class FailingServer(StubServer):
         if kind == "malformed":
             return Response(200, {"content-type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
         if kind == "ok":
-            return super().respond(request)
+            answer = super().respond(request)
+            changed = json.dumps(json.loads(answer.content) | self.changes).encode() if self.changes else answer.content
+            return answer._replace(content=changed)
         reply, self.reply = self.reply, lambda asked: _CHANGES[kind](str(reply(asked)))
         try:
             return super().respond(request)
