@@ -12,7 +12,6 @@ import pytest
 
 import agents
 import evaluation
-import welfare_env
 from agents import PlanningPolicy, Policy, ReseedablePolicy
 from agents.policy import CoalitionPolicy
 from agents.scripted.planner.campaign import PLANS, CampaignPolicy
@@ -23,6 +22,7 @@ from agents.scripted.planner.search import PlanSearch, kind_of
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
+from tests.playing import seated
 from welfare_env import Game, Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, press=None)}
@@ -51,9 +51,7 @@ class TestCopies:
     @pytest.mark.parametrize("spec", COPIED)
     def test_copies_play_on_alike_with_the_same_seed(self, spec: str) -> None:
         game = Game(rules=Rules(years=3, press=None))
-        policies = {power: agents.make(spec) for power in game.powers}
-        for power, policy in policies.items():
-            policy.reset(power, seed=1)
+        policies = {power: seated(spec, power, 1) for power in game.powers}
         for _ in range(3):
             played(policies, game)
         twins = [copy.deepcopy(policies) for _ in range(2)]
@@ -83,9 +81,7 @@ class TestWorlds:
     def test_copies_follow_the_game(self) -> None:
         """Copies of players without chance order what the players do."""
         game = Game(rules=Rules(years=3, press=None))
-        players = {power: agents.make("marshal") for power in game.powers}
-        for power, policy in players.items():
-            policy.reset(power, seed=3)
+        players = {power: seated("marshal", power, 3) for power in game.powers}
         world = self.world("marshal", game)
         while not game.is_done:
             world.follow(game.view("AUSTRIA"))
@@ -144,69 +140,59 @@ class TestPlans:
         assert drawn == set(Move) - (alone if len(members) == 1 else set())
 
 
+def position(phase: str, units: dict[str, list[str]], centers: dict[str, list[str]]) -> Game:
+    return Game.from_position(phase, units, centers, rules=Rules(years=9, press=None))
+
+
+HOMES = ["KIE", "BER", "MUN"]
+PARIS = {"GERMANY": ["A BUR", "A GAS"], "FRANCE": ["A PAR"]}
+LAND = Course(Move.LAND, ("ENGLAND",), wish=("HOL", "DEN"))
+
+
 class TestTactics:
-    def game(self, units: dict[str, list[str]], centers: dict[str, list[str]], phase: str = "S1902M") -> Game:
-        return Game.from_position(phase, units, centers, rules=Rules(years=5, press=None))
-
-    def orders(self, game: Game, course: Course, power: str = "GERMANY") -> list[str]:
-        player = PlanPlayer(Plan({power: (course,) * 5}), {}, 0)
-        return sorted(player.orders(game)[power])
-
-    @pytest.mark.parametrize("move", [Move.TAKE, Move.FIGHT])
-    def test_a_guarded_center_is_attacked_with_support(self, move: Move) -> None:
-        units = {"GERMANY": ["A BUR", "A GAS"], "FRANCE": ["A PAR"]}
-        game = self.game(units, {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER"]})
-        assert self.orders(game, Course(move, ("FRANCE",))) == ["A BUR - PAR", "A GAS S A BUR - PAR"]
+    @pytest.mark.parametrize(
+        ("course", "phase", "units", "orders"),
+        [
+            # A guarded center is attacked with support.
+            (Course(Move.TAKE, ("FRANCE",)), "S1902M", PARIS, ["A BUR - PAR", "A GAS S A BUR - PAR"]),
+            (Course(Move.FIGHT, ("FRANCE",)), "S1902M", PARIS, ["A BUR - PAR", "A GAS S A BUR - PAR"]),
+            # So many units are wanted after the Winter.
+            (Course(Move.HOLD, units=3), "W1902A", {"GERMANY": ["A HOL"]}, ["A KIE B", "A MUN B"]),
+            (Course(Move.HOLD, units=0), "W1902A", {"GERMANY": ["A HOL"]}, ["A HOL D"]),
+            # For a landing units gather next to the goals, and enter them in the same Fall, if all can.
+            (LAND, "S1903M", {"GERMANY": ["A BUR", "A BER"]}, ["A BER - KIE", "A BUR - RUH"]),
+            (LAND, "F1903M", {"GERMANY": ["A KIE", "A RUH"]}, ["A KIE - DEN", "A RUH - HOL"]),
+            (LAND, "F1903M", {"GERMANY": ["A KIE", "A BUR"]}, ["A BUR - RUH", "A KIE H"]),
+            # They are built as late as possible, and useless ones disbanded before.
+            (LAND, "W1902A", {"GERMANY": ["A RUM"]}, ["A RUM D"]),
+            (LAND, "W1903A", {"GERMANY": []}, ["A BER B", "A KIE B"]),
+        ],
+    )
+    def test_what_plans_order(self, course: Course, phase: str, units: dict[str, list[str]], orders: list[str]) -> None:
+        game = position(phase, units, {"GERMANY": HOMES, "FRANCE": ["PAR"]})
+        assert sorted(PlanPlayer(Plan({"GERMANY": (course,) * 9}), {}, 0).orders(game)["GERMANY"]) == orders
 
     def test_an_empty_center_is_nearer_than_a_guarded_one(self) -> None:
-        units = {"GERMANY": ["A BUR"], "FRANCE": ["A MAR"]}
-        game = self.game(units, {"FRANCE": ["MAR", "PAR"], "GERMANY": ["MUN"]})
+        game = position("S1902M", {"GERMANY": ["A BUR"], "FRANCE": ["A MAR"]}, {"FRANCE": ["MAR", "PAR"]})
         wanted = centers_wanted(game.view("GERMANY"), Course(Move.TAKE, ("FRANCE",)), ("GERMANY",))
         assert [center for center in wanted if center in ("MAR", "PAR")] == ["PAR", "MAR"]
 
     def test_loot_is_received_first_and_then_what_is_due_to_the_partner(self) -> None:
-        game = self.game(
-            {"GERMANY": ["A RUH", "F NTH"]}, {"FRANCE": ["BEL", "LON", "PAR"], "ITALY": ["ROM"], "GERMANY": ["MUN"]}
-        )
-        wanted = centers_wanted(game.view("GERMANY"), Course(Move.RECEIVE), ("FRANCE", "GERMANY"))
-        assert wanted == ["BEL", "LON", "PAR"]  # Paris is due to France
-        assert centers_wanted(game.view("GERMANY"), Course(Move.RECEIVE, most=2), ("FRANCE", "GERMANY")) == ["BEL"]
-
-    def test_units_wanted_after_the_winter(self) -> None:
-        centers = {"GERMANY": ["MUN", "BER", "KIE", "HOL"]}
-        game = self.game({"GERMANY": ["A HOL"]}, centers, "W1902A")
-        assert len(self.orders(game, Course(Move.HOLD, units=3))) == 2
-        assert self.orders(game, Course(Move.HOLD, units=0)) == ["A HOL D"]
+        centers = {"FRANCE": ["BEL", "LON", "PAR"], "ITALY": ["ROM"], "GERMANY": ["MUN"]}
+        view = position("S1902M", {"GERMANY": ["A RUH", "F NTH"]}, centers).view("GERMANY")
+        for most, wanted in ((None, ["BEL", "LON", "PAR"]), (2, ["BEL"])):  # Paris is due to France
+            course = Course(Move.RECEIVE) if most is None else Course(Move.RECEIVE, most=most)
+            assert centers_wanted(view, course, ("FRANCE", "GERMANY")) == wanted
 
     def test_loot_passes_from_member_to_member(self) -> None:
-        game = self.game(
-            {"ITALY": ["A TRI", "A VIE"], "RUSSIA": ["A BUD", "A GAL"]},
-            {"ITALY": ["ROM", "TRI", "VIE"], "RUSSIA": ["WAR", "BUD"]},
-        )
+        units = {"ITALY": ["A TRI", "A VIE"], "RUSSIA": ["A BUD", "A GAL"]}
+        game = position("S1902M", units, {"ITALY": ["ROM", "TRI", "VIE"], "RUSSIA": ["WAR", "BUD"]})
         for power in ("ITALY", "RUSSIA"):
             found = rotation(game.view(power), ("ITALY", "RUSSIA"))
             game.submit(power, [order for unit, order in found.items() if unit in game.units[power]])
         game.advance()
         where = {unit[2:]: power for power in ("ITALY", "RUSSIA") for unit in game.units[power]}
         assert (where["TRI"], where["VIE"], where["BUD"]) == ("RUSSIA", "RUSSIA", "ITALY")
-
-
-class TestLandings:
-    land = Course(Move.LAND, ("ENGLAND",), wish=("HOL", "DEN"))
-
-    def orders(self, phase: str, units: list[str], centers: list[str]) -> list[str]:
-        game = Game.from_position(phase, {"GERMANY": units}, {"GERMANY": centers}, rules=Rules(years=9, press=None))
-        return sorted(PlanPlayer(Plan({"GERMANY": (self.land,) * 9}), {}, 0).orders(game)["GERMANY"])
-
-    def test_units_gather_next_to_the_goals_and_enter_them_in_the_same_fall(self) -> None:
-        homes = ["KIE", "BER", "MUN"]
-        assert self.orders("S1903M", ["A BUR", "A BER"], homes) == ["A BER - KIE", "A BUR - RUH"]
-        assert self.orders("F1903M", ["A KIE", "A RUH"], homes) == ["A KIE - DEN", "A RUH - HOL"]
-        assert self.orders("F1903M", ["A KIE", "A BUR"], homes) == ["A BUR - RUH", "A KIE H"]  # not all could
-
-    def test_units_are_built_as_late_as_possible_and_useless_ones_disbanded_before(self) -> None:
-        assert self.orders("W1902A", ["A RUM"], ["KIE", "BER", "MUN"]) == ["A RUM D"]
-        assert self.orders("W1903A", [], ["KIE", "BER", "MUN"]) == ["A BER B", "A KIE B"]
 
 
 def gain(spec: str, deviator: str, who: tuple[str, ...], games: int = 1, **options: Any) -> float:
@@ -226,13 +212,9 @@ class TestPlanner:
         assert isinstance(planner, PlanningPolicy | CoalitionPolicy)
         planner.meet(lambda power: agents.make(others))
         planner.reset_coalition(members, seed=0)
-        players: dict[str, Policy] = {p: planner if p in members else agents.make(others) for p in game.powers}
-        for power in set(game.powers) - set(members):
-            players[power].reset(power, seed=1)
-        return [
-            {member: orders for member, orders in played(players, game).items() if member in members}
-            for _ in iter(lambda: game.is_done, True)
-        ]
+        players = {power: planner if power in members else seated(others, power, 1) for power in game.powers}
+        told = [played(players, game) for _ in iter(lambda: game.is_done, True)]
+        return [{member: orders[member] for member in members} for orders in told]
 
     def test_a_value_of_ones_own(self) -> None:
         """Of the members' gains over peace, which is tried first. Another value finds other orders."""
@@ -309,18 +291,12 @@ class TestCampaigns:
 
     def test_a_landing_takes_all_homes_in_one_fall_and_hands_them_over_in_the_next(self) -> None:
         """Germany and Italy, Austria's neighbors: among prosocial players both steps are seen in the game."""
-        env = welfare_env.make(press=None, years=8)
-        env.reset(seed=0)
         attack = CampaignPolicy("landing", taker=2)  # Italy, whose nearest power is Austria
         attack.reset_coalition(("GERMANY", "ITALY"), 0)
-        players = {power: agents.make("prosocial") for power in env.possible_agents}
-        for power, policy in players.items():
-            policy.reset(power, seed=0)
-        for power in env.agent_iter():
-            observation, _, over, cut, info = env.last(observe=False)
-            player = attack if power in attack.members else players[power]
-            env.step(None if over or cut else player.act(observation, info))
-        game = env.unwrapped.game
+        game = Game(rules=Rules(press=None, years=8))
+        players = {power: attack if power in attack.members else seated("prosocial", power) for power in game.powers}
+        while not game.is_done:
+            played(players, game)
         homes = set(game.board.start_centers["AUSTRIA"])
         ends = {record.position.year: record.after for record in game.history}
         owned = [{power: homes & set(ends[year].centers[power]) for power in game.powers} for year in YEARS]
