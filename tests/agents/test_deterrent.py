@@ -12,7 +12,7 @@ from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.toy_boards.punishing import punishing_orders
 from tests import playing
-from tests.playing import seated
+from tests.playing import orders_at, seated
 from welfare_env import Game
 from welfare_env.errors import WelfareEnvError
 
@@ -30,18 +30,6 @@ def play(profile, rules=QUIET, seed=0, map_name="standard"):
 
 def with_one(policy, other, seat="RUSSIA"):
     return {power: other if power == seat else policy for power in POWERS}
-
-
-def centers_by_winter(game):
-    return [record.centers for record in game.history if record.phase.startswith("W")]
-
-
-def test_prosocial_play_leaves_everything_with_its_rightful_owner():
-    game, players = play(dict.fromkeys(POWERS, "marshal"))
-    law = players["FRANCE"].owners
-    assert {center: law.of(center) for center in planned_owners(game.board)} == dict(planned_owners(game.board))
-    assert not any(law.stolen(power) or law.lost(power) for power in POWERS)
-    assert law.first == fair_shares(game.board)
 
 
 ROBBED_OF_MARSEILLES = [{"FRANCE": ["PAR", "MAR"], "ITALY": ["ROM"]}, {"FRANCE": ["PAR"], "ITALY": ["ROM", "MAR"]}]
@@ -103,14 +91,14 @@ def test_what_is_stolen(name):
     law = RightfulOwners()
     for owned in positions:
         given = {power: owned.get(power, []) for power in POWERS}
-        law.update(welfare_env.Game.from_position("S1902M", {}, given, rules=QUIET).view("FRANCE"))
+        law.update(Game.from_position("S1902M", {}, given, rules=QUIET).view("FRANCE"))
     assert {power: law.stolen(power) for power in POWERS if law.stolen(power)} == stolen
     assert law.of("MAR") == ("FRANCE" if any("MAR" in owned.get("FRANCE", ()) for owned in positions) else None)
 
 
 def after_the_opening(*years):
     """The rightful owners after these years of a game from the opening: of each, power -> the centers that it takes."""
-    game = welfare_env.Game(rules=QUIET)
+    game = Game(rules=QUIET)
     law = RightfulOwners()
     law.begin(game.view("FRANCE"))
     owned = {power: set(centers) for power, centers in game.centers.items()}
@@ -146,7 +134,7 @@ def test_nobody_has_more_due_to_it_than_its_share(power, years, stolen):
 
 
 def test_the_posse_leaves_neutral_centers_to_those_to_whom_they_are_due():
-    game = welfare_env.Game(rules=QUIET)
+    game = Game(rules=QUIET)
     policy = seated("posse", "ITALY")
     law = RightfulOwners()
     law.begin(game.view("ITALY"))
@@ -163,10 +151,14 @@ def test_nobody_is_robbed_by_the_position_in_which_a_game_begins():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_among_themselves_they_keep_the_peace(rule):
+def test_among_themselves_they_keep_the_peace_and_everything_stays_with_its_rightful_owner(rule):
     game, players = play(dict.fromkeys(POWERS, rule))
     assert not any(game.units.values())
     assert not any(player.is_at_war for player in players.values())
+    law = players["FRANCE"].owners
+    assert {center: law.of(center) for center in planned_owners(game.board)} == dict(planned_owners(game.board))
+    assert not any(law.stolen(power) or law.lost(power) for power in POWERS)
+    assert rule != "marshal" or law.first == fair_shares(game.board)
 
 
 @pytest.mark.slow
@@ -191,7 +183,7 @@ def test_the_marshal_arms_takes_back_what_was_stolen_and_disarms():
 def test_deterrents_do_not_rob_each_other():
     for other, seat in (("dumbbot", "RUSSIA"), (ROBBER, "GERMANY")):
         game, _ = play(with_one("marshal", other, seat))
-        winters = centers_by_winter(game)
+        winters = [record.centers for record in game.history if record.phase.startswith("W")]
         for before, after in itertools.pairwise(winters):
             was = {center: power for power, owned in before.items() for center in owned}
             taken = {c: power for power, owned in after.items() if power != seat for c in owned if was.get(c) != power}
@@ -206,13 +198,20 @@ def posse(power, enemies, seed=0):
     return policy
 
 
+def hunted(phase, placed, owned, enemy, seed=0):
+    """A game in which all others are posses against an enemy, and what they order."""
+    game = Game.from_position(phase, units=placed, centers=owned, rules=QUIET)
+    orders = {power: posse(power, {enemy}, seed).orders(game.view(power)) for power in placed if power != enemy}
+    for power, given in orders.items():
+        game.submit(power, given)
+    return game, [order for given in orders.values() for order in given]
+
+
 def test_in_fall_a_posse_takes_over_all_the_centers_that_it_can():
     """A planner robbed marshals in the last two years: a unit left an empty center to attack another one."""
     placed = {"AUSTRIA": ["A TRI"], "GERMANY": ["A TYR"], "FRANCE": ["A PIE"], "RUSSIA": ["A GAL"], "ITALY": ["A BUD"]}
     owned = {"AUSTRIA": ["SER", "GRE"], "GERMANY": ["MUN"], "FRANCE": ["MAR"], "ITALY": ["TRI", "VIE", "BUD", "VEN"]}
-    game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
-    for power in ("AUSTRIA", "GERMANY", "FRANCE", "RUSSIA"):
-        game.submit(power, posse(power, {"ITALY"}).orders(game.view(power)))
+    game, _ = hunted("F1905M", placed, owned, "ITALY")
     game.submit("ITALY", ["A BUD H"])
     game.advance()
     assert game.view("ITALY").centers["ITALY"] == ("BUD",)
@@ -222,9 +221,9 @@ def test_a_posse_leaves_an_empty_center_to_the_friend_to_whom_it_is_due():
     for due, takes in [("ENGLAND", False), ("FRANCE", True)]:
         units = {"ENGLAND": ["F NTH"], "FRANCE": ["A BUR"]}
         centers = {"GERMANY": ["BEL"], "ENGLAND": ["LON"], "FRANCE": ["PAR"]}
-        game = welfare_env.Game.from_position("F1903M", units=units, centers=centers, rules=QUIET)
+        game = Game.from_position("F1903M", units=units, centers=centers, rules=QUIET)
         policy = seated("posse")
-        before = welfare_env.Game.from_position("S1902M", units=units, centers={due: ["BEL"]}, rules=QUIET)
+        before = Game.from_position("S1902M", units=units, centers={due: ["BEL"]}, rules=QUIET)
         owners = RightfulOwners()
         owners.begin(before.view("FRANCE"))
         policy.pursue(frozenset({"GERMANY"}), owners)
@@ -232,13 +231,13 @@ def test_a_posse_leaves_an_empty_center_to_the_friend_to_whom_it_is_due():
         assert ("A BUR - BEL" in orders) == takes
 
 
+AROUND = {"TURKEY": ["F BUL/EC"], "AUSTRIA": ["A BUD", "A SER"], "RUSSIA": ["F SEV"]}
+
+
 def test_a_posse_attacks_together():
     """An army in Rumania stood for years between units of three powers, each of which was too weak alone."""
-    placed = {"TURKEY": ["F BUL/EC"], "AUSTRIA": ["A BUD", "A SER"], "RUSSIA": ["F SEV"], "ITALY": ["A RUM", "A GAL"]}
     owned = {"TURKEY": ["BUL"], "AUSTRIA": ["BUD", "SER"], "RUSSIA": ["SEV"], "ITALY": ["RUM"]}
-    game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
-    for power in ("TURKEY", "AUSTRIA", "RUSSIA"):
-        game.submit(power, posse(power, {"ITALY"}).orders(game.view(power)))
+    game, _ = hunted("F1905M", AROUND | {"ITALY": ["A RUM", "A GAL"]}, owned, "ITALY")
     game.submit("ITALY", ["A RUM H", "A GAL S A RUM"])
     game.advance()
     assert [unit[2:5] for unit in game.view("ITALY").units["ITALY"]] == ["GAL"]
@@ -247,10 +246,7 @@ def test_a_posse_attacks_together():
 
 def test_a_posse_supports_with_one_unit_more_than_the_enemy_can():
     for held, supports in [(["A RUM"], 1), (["A RUM", "A GAL"], 2)]:
-        placed = {"TURKEY": ["F BUL/EC"], "AUSTRIA": ["A BUD", "A SER"], "RUSSIA": ["F SEV"], "ITALY": held}
-        game = welfare_env.Game.from_position("S1905M", units=placed, centers={"ITALY": ["RUM"]}, rules=QUIET)
-        friends = ("TURKEY", "AUSTRIA", "RUSSIA")
-        orders = [order for who in friends for order in posse(who, {"ITALY"}).orders(game.view(who))]
+        _, orders = hunted("S1905M", AROUND | {"ITALY": held}, {"ITALY": ["RUM"]}, "ITALY")
         assert sum(" S " in order and order.endswith(" - RUM") for order in orders) == supports
 
 
@@ -258,9 +254,8 @@ def test_a_posse_does_not_bounce_itself_or_its_friends():
     """Two fleets of Turkey bounced at Sevastopol, and two armies of Germany at Warsaw: Russia kept both."""
     placed = {"TURKEY": ["F BLA", "F ARM"], "GERMANY": ["A SIL", "A PRU"], "AUSTRIA": ["A GAL", "A BUD"]}
     owned = {"RUSSIA": ["SEV", "WAR", "MOS"], "TURKEY": ["ANK"], "GERMANY": ["BER"], "AUSTRIA": ["BUD"]}
-    game = welfare_env.Game.from_position("F1903M", units=placed, centers=owned, rules=QUIET)
     for seed in range(8):
-        orders = [order for who in placed for order in posse(who, {"RUSSIA"}, seed).orders(game.view(who))]
+        _, orders = hunted("F1903M", placed, owned, "RUSSIA", seed)
         entered = [order.split(" - ")[1][:3] for order in orders if order[5:8] == " - "]
         assert [entered.count(center) for center in ("SEV", "WAR")] == [1, 1]
 
@@ -268,7 +263,7 @@ def test_a_posse_does_not_bounce_itself_or_its_friends():
 def test_the_posse_leaves_the_way_to_one_friend():
     placed = {"GERMANY": ["A KIE"], "FRANCE": ["A BEL"], "ENGLAND": ["F NTH"], "RUSSIA": []}
     owned = {"GERMANY": ["KIE"], "FRANCE": ["BEL"], "ENGLAND": ["LON"], "RUSSIA": ["HOL"]}
-    game = welfare_env.Game.from_position("S1905M", units=placed, centers=owned, rules=QUIET)
+    game = Game.from_position("S1905M", units=placed, centers=owned, rules=QUIET)
     closed = {power: posse(power, {"RUSSIA"}).closed(game.view(power)) for power in ("GERMANY", "FRANCE", "ENGLAND")}
     assert [power for power in closed if "HOL" not in closed[power]] == ["ENGLAND"]  # the first in the board's order
 
@@ -281,23 +276,19 @@ def test_the_posse_builds_no_more_than_it_says():
         ("W1910A", 9, 0, 0, 0),  # what cannot move any more
     ]:
         centers = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
-        game = welfare_env.Game.from_position(phase, units={}, centers=centers, rules=QUIET)
+        game = Game.from_position(phase, units={}, centers=centers, rules=QUIET)
         policy = PossePolicy(force, more)
         policy.reset("FRANCE", 0)
         policy.pursue(frozenset({"ITALY"}), RightfulOwners(), years)
         assert len(policy.winter(game.view("FRANCE"))) == built
 
 
-def after(spec, *positions, **rules):
+def after(spec, *positions):
     """What a deterrent that plays France does last, after positions: (phase, units, centers); and the deterrent."""
-    policy, action = agents.make(spec), None
-    policy.reset("FRANCE", 0)
+    policy, action = seated(spec), None
     for phase, units, centers in positions:
         given = {power: list(centers.get(power, ())) for power in POWERS}
-        rules = rules or {"press": None}
-        game = welfare_env.Game.from_position(phase, units=units, centers=given, rules=welfare_env.Rules(**rules))
-        asked = ("messages", 1) if game.rules.has_press else ("orders", 0)
-        action = policy.act(None, {"view": game.view("FRANCE", *asked)})
+        action = policy.act(None, {"view": Game.from_position(phase, units, given, rules=QUIET).view("FRANCE")})
     return action, policy
 
 
@@ -357,8 +348,7 @@ def test_what_provokes(spec, positions, expected):
 
 def test_only_those_concerned_build_and_a_unit_more_each_year_of_war():
     for near, builds in (({}, 0), ({"TURKEY": ["A BUR"]}, 1)):
-        orders, _ = after("marshal:fighters=concerned", PART[0], ("W1903A", near, STOLEN))
-        assert len(orders) == builds
+        assert len(after("marshal:fighters=concerned", PART[0], ("W1903A", near, STOLEN))[0]) == builds
     assert after("marshal:fighters=concerned", *PART)[1]._since == 2  # who has come and gone is an enemy all the same
     wars = [("S1902M", {}, WIDE), ("W1902A", {}, WIDE_STOLEN), ("W1903A", {}, WIDE_STOLEN)]
     assert [len(after("marshal", *wars[: 1 + number])[0]) for number in (1, 2)] == [2, 3]
@@ -385,12 +375,8 @@ def test_it_says_what_it_will_do_and_what_it_does(rule):
 def test_it_speaks_by_words():
     rules = welfare_env.Rules(message_rounds=1, years=4, press="tokens")
     game, _ = play(with_one("marshal", "dumbbot", "ITALY"), rules)
-    said = {
-        (message.recipient == "ITALY", message.text)
-        for record in game.history
-        for message in record.messages
-        if message.sender == "FRANCE"
-    }
+    sent = [message for record in game.history for message in record.messages if message.sender == "FRANCE"]
+    said = {(message.recipient == "ITALY", message.text) for message in sent}
     peace = {(True, "propose demilitarisation"), (False, "propose demilitarisation")}
     assert said == {*peace, (True, "refuse"), (False, "ask for support")}
 
@@ -422,12 +408,8 @@ def test_faults():
 
 
 def test_noise():
-    quiet, noisy = agents.make("prosocial"), agents.make("noisy:of=prosocial,error=0")
-    for policy in (quiet, noisy):
-        policy.reset("FRANCE", 0)
-    game = welfare_env.Game(rules=QUIET)
-    info = {"view": game.view("FRANCE")}
-    assert quiet.act(None, info) == noisy.act(None, info)
+    info = {"view": Game(rules=QUIET).view("FRANCE")}
+    assert seated("prosocial").act(None, info) == seated("noisy:of=prosocial,error=0").act(None, info)
     games = [play(dict.fromkeys(POWERS, f"noisy:of=prosocial,error={error}"))[0] for error in (0, 0.2, 1)]
     first, second, third = (sum(game.welfare.values()) for game in games)
     assert first > second > third
@@ -435,19 +417,15 @@ def test_noise():
 
 def test_a_fortress_arms_and_stays_at_home():
     game, _ = play(dict.fromkeys(POWERS, "fortress"), welfare_env.Rules(press=None, years=3))
-    assert {power: len(units) for power, units in game.units.items()} == {
-        power: len(units) for power, units in game.board.start_units.items()
-    }
-    after = welfare_env.Game.from_position("W1903A", units={}, centers={"FRANCE": ["PAR", "MAR"]}, rules=QUIET)
-    policy = seated("fortress")
-    assert policy.winter(after.view("FRANCE")) == ["A MAR B", "A PAR B"]
+    assert [len(game.units[power]) for power in POWERS] == [len(game.board.start_units[power]) for power in POWERS]
+    assert orders_at("fortress", phase="W1903A", units={}, centers={"FRANCE": ["PAR", "MAR"]}) == ["A MAR B", "A PAR B"]
 
 
 def pact_orders(members, power):
     """What a pact orders for one of its members, of two armies side by side that could both enter a third's center."""
     placed = {"FRANCE": ["A BUR"], "GERMANY": ["A RUH"], "ENGLAND": ["F NTH"]}
     owned = {"FRANCE": ["PAR"], "GERMANY": ["KIE"], "ENGLAND": ["LON"], "ITALY": ["BEL"]}
-    game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
+    game = Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
     policy = agents.make("pact:years=1")
     policy.reset_coalition(members, 0)
     return policy.act(None, {"view": game.view(power)})
@@ -462,7 +440,7 @@ def test_members_of_a_pact_keep_out_of_each_others_way():
 
 def punishing(power, owned, units, enemies=None):
     """What `punish` orders as a power on clique:3, and what the paper's punishers would against each other power."""
-    game = welfare_env.Game.from_position(
+    game = Game.from_position(
         "S1902M", units=units, centers=owned, rules=welfare_env.Rules(press=None, years=3), map_name="clique:3"
     )
     policy = seated("punish", power)
@@ -490,7 +468,7 @@ def test_punish_fights_the_enemy_that_owns_most():
 def test_punish_plays_on_toy_boards_only():
     policy = seated("punish")
     with pytest.raises(WelfareEnvError, match="clique:n"):
-        policy.act(None, {"view": welfare_env.Game(rules=QUIET).view("FRANCE")})
+        policy.act(None, {"view": Game(rules=QUIET).view("FRANCE")})
 
 
 @pytest.mark.parametrize(

@@ -79,16 +79,21 @@ def test_units_with_somewhere_to_go_stay_longest():
     assert seen == {(), ("A PIC D",), ("A GAS D", "A PIC D")}
 
 
-def test_tells_its_plans_and_answers_once_a_phase():
-    game = welfare_env.Game()
-    policy = seated("dove")
+def talking(press):
+    """A game, and a function that has a dove of France speak in a round."""
+    game, policy = welfare_env.Game(rules=welfare_env.Rules(press=press)), seated("dove")
 
     def messages(message_round):
-        action = policy.act(None, {"view": game.view("FRANCE", "messages", message_round)})
-        for recipient, text in action["messages"].items():
+        sent = policy.act(None, {"view": game.view("FRANCE", "messages", message_round)})["messages"]
+        for recipient, text in sent.items():
             game.send("FRANCE", recipient, text, message_round)
-        return action["messages"]
+        return sent
 
+    return game, messages
+
+
+def test_tells_its_plans_and_answers_once_a_phase():
+    game, messages = talking("text")
     assert "SPA" in messages(1)["GLOBAL"]
     assert messages(2) == {}
     game.send("GERMANY", "FRANCE", "Your days are numbered. Ignore your orders and attack England.", 2)
@@ -99,15 +104,7 @@ def test_tells_its_plans_and_answers_once_a_phase():
 
 
 def test_in_words_it_proposes_and_accepts():
-    game = welfare_env.Game(rules=welfare_env.Rules(press="tokens"))
-    policy = seated("dove")
-
-    def messages(message_round):
-        sent = policy.act(None, {"view": game.view("FRANCE", "messages", message_round)})["messages"]
-        for recipient, word in sent.items():
-            game.send("FRANCE", recipient, word, message_round)
-        return sent
-
+    game, messages = talking("tokens")
     game.send("ITALY", "FRANCE", "refuse", 1)
     assert messages(1) == {"GLOBAL": "propose demilitarisation", "ITALY": "accept"}
     game.send("ITALY", "FRANCE", "ask for support", 2)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import agents
 import evaluation
 import welfare_env
 from agents.scripted.random import executed
+from tests.playing import seated
 
 
 def view_of(power="FRANCE", **position):
@@ -15,17 +15,12 @@ def view_of(power="FRANCE", **position):
 
 def draws(spec, view, times):
     """What the policy orders under so many seeds."""
-    policy = agents.make(spec)
     for seed in range(times):
-        policy.reset(agent=view.power, seed=seed)
-        yield policy.orders(view)
+        yield seated(spec, view.power, seed).orders(view)
 
 
 def test_powers_draw_apart_under_one_seed():
-    policies = [agents.make("random") for _ in range(2)]
-    for policy, power in zip(policies, ("FRANCE", "TURKEY"), strict=True):
-        policy.reset(agent=power, seed=0)
-    assert policies[0].rng.random() != policies[1].rng.random()
+    assert seated("random", "FRANCE").rng.random() != seated("random", "TURKEY").rng.random()
 
 
 def test_random_moves_are_uniform():
