@@ -11,9 +11,14 @@ from modal_env.console import PlainConsole, plain
 from welfare_env import Game, Rules
 
 
+def console(**options):
+    """A screen that can be read."""
+    return PlainConsole(markup=False, file=io.StringIO(), width=200, **options)
+
+
 def typed(view, *lines):
     """What a person gets and sees who types these lines, one after the other."""
-    given, screen = iter(lines), PlainConsole(markup=False, file=io.StringIO(), width=200)
+    given, screen = iter(lines), console()
 
     def read():
         try:
@@ -25,19 +30,8 @@ def typed(view, *lines):
 
 
 def test_orders_are_typed_changed_and_refused_with_a_reason():
-    view = Game().view("FRANCE")
-    orders, seen = typed(
-        view,
-        "",
-        "paris to picardy",
-        "A PAR - BUR",
-        "A MAR - LON",
-        "F KIE - HOL",
-        "A MAR H",
-        "undo",
-        "list mar",
-        "done",
-    )
+    wrong = ["", "paris to picardy", "A PAR - BUR", "A MAR - LON", "F KIE - HOL"]
+    orders, seen = typed(Game().view("FRANCE"), *wrong, "A MAR H", "undo", "list mar", "done")
     assert orders == ["A PAR - BUR"]
     assert "'A MAR - LON' is not legal in S1901M" in seen
     assert "F KIE belongs to GERMANY" in seen
@@ -52,33 +46,20 @@ def winter(units=("A PAR",), centers=("PAR", "BRE", "MAR"), **rules):
     return Game.from_position("W1901A", held, owned, welfare=points, rules=options).view("FRANCE")
 
 
+MORE, TWICE = ["GIVE GERMANY", "A BRE B"], ["write it twice for two"]
+BUILDS_ONLY = ["You may build 2, and must disband 0", "both builds and disbands"]
 LETTERS = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
 
 
 @pytest.mark.parametrize(
     ("view", "lines", "given", "told"),
     [
-        (
-            winter(transfers=False),
-            ["A MAR B", "A BRE B", "A PAR D"],
-            ["A MAR B", "A BRE B"],
-            ["You may build 2, and must disband 0", "both builds and disbands"],
-        ),
-        (
-            winter(),
-            ["GIVE ENGLAND", "give england", "GIVE GERMANY", "A BRE B"],
-            ["GIVE ENGLAND", "GIVE ENGLAND", "GIVE GERMANY", "A BRE B"],
-            ["write it twice for two"],
-        ),
+        (winter(transfers=False), ["A MAR B", "A BRE B", "A PAR D"], ["A MAR B", "A BRE B"], BUILDS_ONLY),
+        (winter(), ["GIVE ENGLAND", "give england", *MORE], ["GIVE ENGLAND", "GIVE ENGLAND", *MORE], TWICE),
         (winter(), ["GIVE ENGLAND", "GIVE ENGLAND", "undo"], ["GIVE ENGLAND"], []),
         (winter(units=[], centers=[]), ["GIVE ENGLAND"], ["GIVE ENGLAND"], []),  # nothing else to order
         (winter(), ["A BRE B", "A MAR B", "F BRE B"], ["A MAR B", "F BRE B"], []),  # for the same place
-        (
-            winter(),
-            ["undo", "A BRE B", "A MAR B", "undo", "show"],
-            ["A BRE B"],
-            ["nothing yet", "taken back: A MAR B"],
-        ),
+        (winter(), ["undo", "A BRE B", "A MAR B", "undo", "show"], ["A BRE B"], ["nothing yet", "taken back: A MAR B"]),
         (LETTERS, ["all: peace", "italy: x", "italy: y", "undo"], [("GLOBAL", "peace")], []),
         (
             LETTERS,
@@ -103,7 +84,7 @@ def test_the_result_of_a_fleet_on_a_coast_is_shown():
 
 
 def test_what_others_write_does_not_touch_the_terminal():
-    game, screen = Game(), PlainConsole(markup=False, file=io.StringIO(), force_terminal=True, width=200)
+    game, screen = Game(), console(force_terminal=True)
     game.send("ENGLAND", "FRANCE", "\x1b[2J\x1b]0;owned\x07 [bold]x[/bold] \u202eback\r\x9b31m")
     show_messages(game.view("FRANCE", "messages", 2), screen)
     seen = screen.file.getvalue()
@@ -116,15 +97,12 @@ def test_without_a_person_the_error_says_so():
     with pytest.raises(NoPersonError):
         typed(Game().view("FRANCE"), "A PAR H")
     with pytest.raises(NoPersonError):
-        Letters(Game().view("FRANCE", "messages", 1), PlainConsole(markup=False, file=io.StringIO())).collected(
-            iter(())
-        )
+        Letters(LETTERS, console()).collected(iter(()))
 
 
 def test_a_person_may_quit():
-    views = Game().view("FRANCE"), Game(rules=Rules(message_rounds=1)).view("FRANCE", "messages", 1)
-    for view in views:
-        screen = PlainConsole(markup=False, file=io.StringIO(), width=200)
+    for view in (Game().view("FRANCE"), LETTERS):
+        screen = console()
         with pytest.raises(NoPersonError, match="FRANCE in S1901M"):
             ask(view, lambda: "QUIT", screen)
         assert "quit" in screen.file.getvalue()
@@ -141,10 +119,10 @@ def test_ctrl_d_quits_and_the_end_of_a_file_is_nobody(monkeypatch):
     view = Game().view("FRANCE")
     monkeypatch.setattr("sys.stdin", ClosedTerminal("A PAR H\n"))
     with pytest.raises(QuitError, match="FRANCE in S1901M"):
-        ask(view, console=PlainConsole(markup=False, file=io.StringIO()))
+        ask(view, console=console())
     monkeypatch.setattr("sys.stdin", io.StringIO("A PAR H\n"))
     with pytest.raises(NoPersonError) as caught:
-        ask(view, console=PlainConsole(markup=False, file=io.StringIO()))
+        ask(view, console=console())
     assert not isinstance(caught.value, QuitError)
 
 

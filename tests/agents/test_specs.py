@@ -23,10 +23,7 @@ NESTED = "exploiter:nice=(lm:scripted/stub,ablate=no_reasoning+no_examples),atta
     ("spec", "canonical"),
     [
         (" ( dove : share = .50 ) ", "dove:share=0.5"),
-        (
-            "exploiter:last_years=01,units=never,nice=hold,attack=hold",
-            "exploiter:nice=hold,attack=hold,units=never,last_years=1",
-        ),
+        ("exploiter:years=01,units=never,nice=hold,attack=hold", "exploiter:nice=hold,attack=hold,units=never,years=1"),
         ("exploiter:nice=dove:share=1,attack=hold", "exploiter:nice=(dove:share=1.0),attack=hold"),
         ("grim: armed=yes, slack=1", "grim:slack=1,armed=yes"),
         ("mix:FairBot=.05,CooperateBot=19/20", "mix:FairBot=1/20,CooperateBot=19/20"),
@@ -147,29 +144,18 @@ def test_no_error_quotes_a_password_or_a_key(spec):
 def test_every_name_has_a_usage_that_can_be_made_and_a_line_in_the_docs():
     assert [usage.partition(":")[0] for usage in usages()] == list(AGENTS)
     assert [name for name in AGENTS if f"``{name}" not in agents.__doc__] == []
-    examples = {
-        "PROVIDER/MODEL": "scripted/stub",
-        "MODULE.CLASS,KEY=VALUE,...": "agents.DovePolicy,share=0.5",
-        "SHARE,...": "1",
-        "PROGRAM": "FairBot",
-    }
+    examples = {"PROVIDER/MODEL": "scripted/stub", "MODULE.CLASS,KEY=VALUE,...": "agents.DovePolicy,share=0.5"}
     for usage in usages():
         usage = usage.replace("SPEC", "program:FairBot" if usage.startswith("best-reply") else "hold")
-        for word, example in examples.items():
+        for word, example in (examples | {"SHARE,...": "1", "PROGRAM": "FairBot"}).items():
             usage = usage.replace(word, example)
         has_file = usage.startswith("rl:")  # which other tests make
         (agents.canonical if has_file else agents.make)(usage)
 
 
-@pytest.mark.parametrize(
-    ("text", "specs"),
-    [
-        ("dove, hold", ["dove", "hold"]),
-        ("(dove:share=1),lm:a/b,effort=high,", ["dove:share=1", "lm:a/b,effort=high"]),
-    ],
-)
-def test_specs_between_commas(text, specs):
-    assert listed(text) == specs
+def test_specs_between_commas():
+    assert listed("dove, hold") == ["dove", "hold"]
+    assert listed("(dove:share=1),lm:a/b,effort=high,") == ["dove:share=1", "lm:a/b,effort=high"]
 
 
 class TestLimits:
@@ -239,10 +225,7 @@ def test_named_powers_keep_their_seats():
     assert texts(given, 3) == [given[power] for power in POWERS]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [f"2*({NESTED}) + 5*hold", "FRANCE*dove + 6*random", dict.fromkeys(POWERS, "hold")],
-)
+@pytest.mark.parametrize("given", [f"2*({NESTED}) + 5*hold", "FRANCE*dove + 6*random", dict.fromkeys(POWERS, "hold")])
 def test_the_text_of_a_profile_reads_as_itself(given):
     profile = read_profile(given)
     assert read_profile(profile.text) == profile == read_profile(profile)

@@ -159,15 +159,14 @@ class TestPunisher:
         with pytest.raises(welfare_env.UnknownAgentError):
             agents.make(spec)
 
-    def test_other_boards_are_refused(self):
-        for name in ("standard", "clique:8"):
+    def test_other_boards_and_unknown_names_are_refused(self):
+        for name, power, error in [
+            ("standard", "AUSTRIA", UnknownMapError),
+            ("clique:8", "PLAYERA", UnknownMapError),
+            ("clique:3", "PLAYERX", UnknownPowerError),
+        ]:
             board = welfare_env.load_board(name)
-            with pytest.raises(UnknownMapError, match="clique:n"):
-                punishing_orders(board, make_engine("fast", board, Rules(years=1)).initial(), board.powers[0])
-
-    def test_unknown_names_are_refused(self):
-        board = welfare_env.load_board("clique:3")
-        with pytest.raises(UnknownPowerError):
-            punishing_orders(board, make_engine("fast", board, Rules(years=1)).initial(), "PLAYERX")
+            with pytest.raises(error, match="clique:n" if error is UnknownMapError else power):
+                punishing_orders(board, make_engine("fast", board, Rules(years=1)).initial(), power)
         with pytest.raises(ValueError, match="shared='PLAYERB'"):
             excluded(clique_of(welfare_env.load_board("shared-clique:3")), "PLAYERB")
