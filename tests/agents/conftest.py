@@ -92,15 +92,7 @@ def seat() -> Seat:
     `others` None puts `spec` in every seat.
     """
 
-    def make_table(
-        spec: str,
-        others: str | None = None,
-        power: str = "FRANCE",
-        map_name: str = "standard",
-        seed: int = 0,
-        game: welfare_env.Game | None = None,
-        **rules: object,
-    ) -> Table:
+    def make_table(spec, others=None, power="FRANCE", map_name="standard", seed=0, game=None, **rules):
         game = game or welfare_env.Game(map_name, welfare_env.Rules(**{"press": None, **rules}))
         specs = {each: spec if others is None or each == power else others for each in game.powers}
         return Table({each: agents.make(text) for each, text in specs.items()}, game, seed)

@@ -21,9 +21,7 @@ from modal_env.console import plain_console
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def test_without_a_terminal_lines_come_at_steps(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_terminal_lines_come_at_steps(capsys, monkeypatch):
     monkeypatch.setattr(progress, "EVERY", float("inf"))
     with metered("playing", 60, "games") as meter:
         meter.advance(11)
@@ -77,9 +75,7 @@ def table(columns: int) -> Table:
 
 
 @pytest.mark.parametrize(("width", "columns"), [(60, 6), (80, 2), (120, 1), (None, 1)])
-def test_numbers_and_words_stay_whole(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int | None, columns: int
-) -> None:
+def test_numbers_and_words_stay_whole(capsys, monkeypatch, width, columns):
     """A table in a file is wide."""
     monkeypatch.delenv("COLUMNS", raising=False)
     if width:

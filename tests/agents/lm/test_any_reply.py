@@ -89,9 +89,7 @@ def said(text: str) -> list[Any]:
 
 @settings(max_examples=60)
 @given(BEHIND, THOUGHTS, THOUGHTS)
-def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(
-    behind: tuple[str, str], first: str, second: str
-) -> None:
+def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(behind, first, second):
     name, form = behind
     opening, closing = PAIRS[name]
     text = form.format(opening=opening, closing=closing, first=first, second=second, draft=DRAFT, good=GOOD)

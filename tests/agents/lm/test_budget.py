@@ -33,9 +33,7 @@ Connect = Callable[..., RemoteModel]
 
 
 class TestBudget:
-    def test_it_stops_before_a_call_that_could_exceed_it(
-        self, provider: str, connect: Connect, question: Request, stub: InProcess
-    ) -> None:
+    def test_it_stops_before_a_call_that_could_exceed_it(self, provider, connect, question, stub):
         most = question.max_prompt_tokens + question.max_tokens
         budget = Budget(max_tokens=2 * most)
         model = connect(provider, budget=budget)
@@ -95,9 +93,7 @@ class TestBudget:
         asyncio.run(main())
 
     @pytest.mark.parametrize("limits", [{"max_tokens": 100}, {"max_dollars": 1.0}])
-    def test_calls_in_progress_count_together(
-        self, limits: dict[str, float], waiting: Callable[[], Awaitable[None]]
-    ) -> None:
+    def test_calls_in_progress_count_together(self, limits, waiting):
         async def main() -> None:
             budget = Budget(**limits)  # type: ignore[arg-type]
 

@@ -44,7 +44,7 @@ from agents.lm.stub import StubRequest
 from agents.lm.stub.server import Response, refusal
 from evaluation.cli.commands import app
 from evaluation.play.store import GameStore
-from tests.agents.lm.transport import FailingServer, InProcess
+from tests.agents.lm.transport import FailingServer
 from welfare_env import Rules
 
 Connect = Callable[..., RemoteModel]
@@ -138,9 +138,7 @@ class TestKeys:
 
 
 class TestCachedModel:
-    def test_a_question_is_paid_for_once(
-        self, provider: str, connect: Connect, question: Request, stub: InProcess, cache: ResponseCache
-    ) -> None:
+    def test_a_question_is_paid_for_once(self, provider, connect, question, stub, cache):
         inner = connect(provider)
         model = CachedModel(inner, cache)
         first, spent = model.complete(question), inner.budget.spent
@@ -362,9 +360,7 @@ def run(*options: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("simultaneous", [[], ["--simultaneous"]])
-def test_a_game_that_lacks_a_reply_for_now_stops_says_where_and_resumes_there(
-    simultaneous: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_game_that_lacks_a_reply_for_now_stops_says_where_and_resumes_there(simultaneous, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with FailingServer() as server:
         spec = f"lm:openai/any,base_url={server.url}/v1,retries=0"

@@ -5,14 +5,13 @@ import logging
 import pickle
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.lm import OpenAIModel, Request
+from agents.lm import OpenAIModel
 from agents.lm.errors import AccessError, ConfigError, ModelError
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.remote import REMOTE, RemoteModel
@@ -29,9 +28,7 @@ def sent_keys(stub: InProcess) -> list[str | None]:
     return [request.headers.get("authorization", request.headers.get("x-api-key")) for request in stub.requests]
 
 
-def test_who_gets_which_key(
-    provider: str, connect: Connect, question: Request, stub: InProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_gets_which_key(provider, connect, question, stub, monkeypatch):
     """No other server gets the provider's, but the one that is named with a variable, and that of the environment."""
     monkeypatch.setenv(VARIABLES[provider], KEY + "\n")  # as `export KEY="$(cat file)"` might leave it
     monkeypatch.setenv("ROUTER_KEY", "another")
@@ -123,14 +120,7 @@ def test_long_texts_take_no_longer_than_their_length_needs(said: str) -> None:
 
 # The stub puts the key that it was sent in the texts of its errors.
 @pytest.mark.parametrize("fault", ["400", "401", "malformed", "cut"])
-def test_in_no_error_and_no_log(
-    fault: str,
-    provider: str,
-    connect: Connect,
-    question: Request,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_in_no_error_and_no_log(fault, provider, connect, question, monkeypatch, caplog):
     monkeypatch.setenv("ROUTER_KEY", KEY)
     caplog.set_level(logging.DEBUG)
     with pytest.raises((ModelError, AccessError)) as caught:
@@ -143,9 +133,7 @@ def test_in_no_error_and_no_log(
     assert [text for text in told + logged if KEY in text] == []
 
 
-def test_in_no_settings_and_no_kept_reply(
-    provider: str, connect: Connect, stub: InProcess, question: Request, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_in_no_settings_and_no_kept_reply(provider, connect, stub, question, monkeypatch, tmp_path):
     """Even where the answer repeats it."""
     stub.reply = lambda asked: f"Your key is {KEY}, a *** secret."
     monkeypatch.setenv("ROUTER_KEY", KEY)

@@ -161,9 +161,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("body", "text", "finish", "reasoning"), READ)
-def test_text_and_thinking(
-    body: Any, text: str, finish: str, reasoning: str, connect: Connect, question: Request, stub: InProcess
-) -> None:
+def test_text_and_thinking(body, text, finish, reasoning, connect, question, stub):
     stub.cases.append(says(200, body))
     reply = connect("openai" if "choices" in body else "anthropic").complete(question)
     assert (reply.text, reply.finish, reply.reasoning, reply.attempts) == (text, finish, reasoning, 1)
@@ -208,9 +206,7 @@ def test_a_whole_answer_and_a_streamed_one(most: int, provider: str, connect: Co
 
 
 @pytest.mark.parametrize(("name", "kind"), [("overloaded_error", "server"), ("rate_limit_error", "rate limit")])
-def test_an_error_within_a_stream(
-    name: str, kind: str, provider: str, connect: Connect, question: Request, stub: InProcess
-) -> None:
+def test_an_error_within_a_stream(name, kind, provider, connect, question, stub):
     event = {"type": "error", "error": {"type": name, "message": "busy"}}
     content = f"event: error\ndata: {json.dumps(event)}\n\n".encode()
     stub.cases.append(says(200, content, {"content-type": "text/event-stream"}))
@@ -267,9 +263,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("status", "words", "code", "kind"), SAID)
-def test_what_servers_say(
-    status: int, words: str, code: Any, kind: str, connect: Connect, question: Request, stub: InProcess
-) -> None:
+def test_what_servers_say(status, words, code, kind, connect, question, stub):
     stub.cases.append(says(status, {"error": {"message": words + "\x1b[2J\n" + "x" * 9999, "code": code}}))
     with pytest.raises((ModelError, AccessError)) as caught:
         connect("openai", retries=0).complete(question)
@@ -325,9 +319,7 @@ def test_a_429_pauses_all_calls(connect: Connect, question: Request, stub: InPro
 
 
 @pytest.mark.parametrize("others", [False, True])
-def test_a_429_is_no_failure_while_others_are_answered(
-    others: bool, connect: Connect, question: Request, stub: InProcess, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_429_is_no_failure_while_others_are_answered(others, connect, question, stub, clock, monkeypatch):
     """A question may be refused more often than there are retries."""
     answer, refused, asked = stub.answer, [], []
 
@@ -369,9 +361,7 @@ def test_so_many_at_a_time(question: Request) -> None:
 UNSUPPORTED = "`{}` is not supported for this model."
 
 
-def test_sampling_that_a_model_does_not_take(
-    provider: str, connect: Connect, question: Request, stub: InProcess
-) -> None:
+def test_sampling_that_a_model_does_not_take(provider, connect, question, stub):
     """The reply says so, whichever call finds out."""
     stub.refused = {name: UNSUPPORTED.format(name) for name in ("temperature", "top_p")}
     model = connect(provider, retries=0)

@@ -17,7 +17,7 @@ from agents.lm import LMPolicy, ScriptedModel
 from agents.lm.player.programs import program_schema
 from agents.lm.player.settings import SCHEMAS
 from agents.lm.prompts import Contents, Flavour, build
-from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, PLAIN, Ablation, Addition, parts_text
+from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, PLAIN, Ablation, parts_text
 from agents.lm.reading.parsing import parse, reply_schema
 from agents.lm.reading.schemas import LONGEST_ENUM, gbnf, obeys, order_schema
 from agents.lm.stub.replies import instance
@@ -131,9 +131,7 @@ def faults(schema: Any) -> list[str]:
     st.sampled_from([{}, {"variant": "standard"}, {"build_and_disband": True}, {"transfers": True}]),
     st.none() | st.integers(0, 3),
 )
-def test_both_providers_take_the_schema_of_any_winter(
-    places: list[str], homes: list[str], power: str, abroad: int, points: int, rules: dict[str, Any], seed: int | None
-) -> None:
+def test_both_providers_take_the_schema_of_any_winter(places, homes, power, abroad, points, rules, seed):
     more = [] if rules.get("variant") else [("welfare", points)]
     view = winter([f"A {place}" for place in places], [*homes, *CENTERS[:abroad]], power, **dict(more), **rules)
     schema = reply_schema(view, seed=seed)
@@ -285,14 +283,7 @@ def example(text: str, phase: str) -> str:
     return str(found)
 
 
-def checked(
-    view: View,
-    schema: str,
-    flavour: Flavour,
-    ablation: Ablation = NOTHING,
-    addition: Addition = PLAIN,
-    seed: int | None = None,
-) -> str:
+def checked(view, schema, flavour, ablation=NOTHING, addition=PLAIN, seed=None):
     """The phase type of a view whose prompt and schema agree."""
     contents = Contents(flavour, ablation, addition, is_list=schema == "form")
     shown = build(view, contents=contents, seed=seed)

@@ -164,9 +164,7 @@ PARTLY_LOST: dict[str, tuple[Any, list[str], list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("view", "texts", "orders", "lost"), PARTLY_LOST.values(), ids=PARTLY_LOST)
-def test_of_several_orders_those_that_may_be_given_together_stay(
-    view: Any, texts: list[str], orders: list[str], lost: list[str]
-) -> None:
+def test_of_several_orders_those_that_may_be_given_together_stay(view, texts, orders, lost):
     parsed = parse(json.dumps({"orders": texts, "messages": {"ENGLAND": "hi", "PRUSSIA": "hi"}}), view())
     assert (parsed.orders, parsed.messages, kinds(parsed)) == (orders, [("ENGLAND", "hi")], [*lost, "recipient"])
 

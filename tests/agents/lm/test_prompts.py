@@ -169,9 +169,7 @@ def test_most_of_a_prompt_is_a_prefix_of_the_one_before(dove_game: dict[str, lis
     assert sum(shared for shared, _ in within) >= 0.93 * sum(length for _, length in within)
 
 
-def test_marks_of_caching_stand_where_the_next_prompt_can_use_them(
-    dove_game: dict[str, list[tuple[View, Prompt]]],
-) -> None:
+def test_marks_of_caching_stand_where_the_next_prompt_can_use_them(dove_game):
     for prompts in dove_game.values():
         for _, prompt in prompts:
             blocks = (*prompt.system, *prompt.user)

@@ -18,7 +18,7 @@ import pytest
 
 import agents
 from agents.lm import Block, OpenAIModel, Request, make_model
-from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, views
+from agents.lm.checking import PROBE, QUESTIONS, SECRET, check_model, is_same_model, views
 from agents.lm.errors import ConfigError
 from agents.lm.player.policy import LMPolicy
 from agents.lm.reading.parsing import reply_schema
@@ -86,9 +86,7 @@ def test_a_port_that_is_taken(server: FailingServer) -> None:
         pass
 
 
-def found(
-    options: str = "", model: str = "any", refused: str = "", changes: dict[str, Any] | None = None, **server: Any
-) -> dict[str, Finding]:
+def found(options="", model="any", refused="", changes=None, **server):
     """What `check_model` says of a server that refuses schemas with a word, or answers otherwise."""
     with FailingServer(**server) as stub:
         stub.refused = {refused: f"Invalid schema for response_format: {refused}"} if refused else {}

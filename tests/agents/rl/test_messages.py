@@ -165,9 +165,7 @@ class TestPlaying:
         assert len([message for record in games[0].history for message in record.messages]) > 10
 
     @pytest.mark.parametrize(("learned", "rules"), [(TOKENS, TEXT), (TOKENS, NONE), (NONE, TOKENS)])
-    def test_it_is_silent_without_tokens_in_the_game_or_in_its_training(
-        self, tmp_path: Path, learned: Rules, rules: Rules
-    ) -> None:
+    def test_it_is_silent_without_tokens_in_the_game_or_in_its_training(self, tmp_path, learned, rules):
         game = play_parallel(stored(tmp_path, learned), rules)
         assert game.is_done
         assert not any(record.messages for record in game.history)
