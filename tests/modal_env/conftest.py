@@ -1,7 +1,10 @@
 """The post's game and its equilibria, and agents by their texts, which several files ask for."""
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 
 from modal_env.games.game import COSTS, ProgramGame
@@ -20,6 +23,13 @@ def parsed(texts: dict[str, str]) -> list[Agent]:
     for name, text in texts.items():
         known[name] = parse(text, name=name, helpers=dict(known))
     return list(known.values())
+
+
+def chosen(rng: np.random.Generator, seen: dict[str, Any], texts: Sequence[str] = ()) -> Any:
+    """A random action: one that is open, or a text."""
+    if "action_mask" in seen:
+        return int(rng.choice(np.flatnonzero(seen["action_mask"])))
+    return str(rng.choice(texts))
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.library import (
-    LIBRARY,
-    ConFairBot,
-    DefectBot,
-    FairBot,
-    RandomBot,
-    WaitFairBot,
-)
+from modal_env.logic.library import LIBRARY, ConFairBot, DefectBot, FairBot, RandomBot, WaitFairBot
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 from modal_env.logic.tournaments import tournament

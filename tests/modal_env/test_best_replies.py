@@ -10,14 +10,7 @@ from modal_env.best_replies import replies
 from modal_env.best_replies.types import Types
 from modal_env.best_replies.writing import agent_of
 from modal_env.logic.finite_machines import machine
-from modal_env.logic.library import (
-    LIBRARY,
-    POST,
-    CooperateBot,
-    DefectBot,
-    FairBot,
-    PrudentBot,
-)
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 

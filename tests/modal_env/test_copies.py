@@ -11,6 +11,7 @@ import pytest
 
 import modal_env
 from modal_env import RandomBot, parse
+from tests.modal_env.conftest import chosen
 
 Copier = Callable[[Any], Any]
 TEXTS = ("[]X(me)", "~[]~X(me)", "PrudentBot", "RandomBot", "no formula", "[](X(FairBot) -> X(me))")
@@ -31,12 +32,6 @@ def begun(maker: Callable[..., Any], actions: str) -> Any:
     return env
 
 
-def chosen(rng: np.random.Generator, seen: dict[str, Any]) -> Any:
-    if "action_mask" not in seen:
-        return TEXTS[int(rng.integers(len(TEXTS)))]
-    return int(rng.choice(np.flatnonzero(seen["action_mask"])))
-
-
 def bytes_of(seen: dict[str, Any]) -> list[bytes]:
     return [array.tobytes() for array in seen.values()]
 
@@ -48,11 +43,11 @@ def advanced(env: Any, steps: int, seed: int) -> str:
     while env.agents and len(told) < steps:
         if parallel:
             seen = {agent: env.contest.observe(player) for player, agent in enumerate(env.agents)}
-            result = env.step({agent: chosen(rng, seen[agent]) for agent in env.agents})
+            result = env.step({agent: chosen(rng, seen[agent], TEXTS) for agent in env.agents})
             told.append(([bytes_of(one) for one in result[0].values()], result[1:]))
         else:
             seen, *rest = env.last()
-            env.step(None if rest[1] else chosen(rng, seen))
+            env.step(None if rest[1] else chosen(rng, seen, TEXTS))
             told.append((bytes_of(seen), rest))
     return hashlib.sha256(repr((told, env.render())).encode()).hexdigest()
 

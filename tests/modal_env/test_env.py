@@ -8,6 +8,7 @@ import pytest
 import modal_env
 from modal_env.errors import FormulaError, ProgramActionError
 from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from tests.modal_env.conftest import chosen
 
 CB, DB, FB, PB = range(4)
 
@@ -22,6 +23,13 @@ def play(env, *programs, seed=None):
         paid[agent] += reward
         env.step(None if terminated or truncated else next(turns))
     return list(paid.values())
+
+
+def begun(**options):
+    """A game at its beginning."""
+    env = modal_env.make(**options)
+    env.reset()
+    return env
 
 
 def tokens(env, text):
@@ -59,8 +67,7 @@ def test_coins_of_random_bot_fall_both_ways_and_are_seeded():
 
 
 def test_one_after_the_other_without_seeing_what_others_choose():
-    env = modal_env.make(rounds=2)
-    env.reset()
+    env = begun(rounds=2)
     before, *_, info = env.last()
     env.step(PB)
     assert env.agent_selection == "player_1"
@@ -70,8 +77,7 @@ def test_one_after_the_other_without_seeing_what_others_choose():
 
 
 def test_the_last_round_as_each_player_sees_it():
-    env = modal_env.make(rounds=3)
-    env.reset()
+    env = begun(rounds=3)
     env.step(PB)
     env.step(CB)
     assert env.observe("player_0")["observation"].tolist() == [[1, 3, 0], [2, 1, PB + 1], [1, 2, CB + 1]]
@@ -105,8 +111,7 @@ def test_pairs_are_drawn_after_all_have_chosen_and_are_seeded():
 
 @pytest.mark.parametrize("text", ["", "X(me)", "[]X(Nobody)", "I cooperate!", "[]X(me", "\u2603", "true" + " " * 2000])
 def test_a_text_that_is_no_formula_counts_as_defect_bot(text):
-    env = modal_env.make(actions="formula", rounds=2)
-    env.reset()
+    env = begun(actions="formula", rounds=2)
     env.step(text)
     env.step("true")
     (played,) = env.infos["player_0"]["history"]
@@ -119,8 +124,7 @@ def test_a_text_that_is_no_formula_counts_as_defect_bot(text):
 
 
 def test_a_token_that_is_not_open_ends_the_turn_as_defect_bot():
-    env = modal_env.make(actions="tokens")
-    env.reset()
+    env = begun(actions="tokens")
     env.step(tokens(env, "~")[0])
     env.step(tokens(env, "X(me)")[0])
     assert env.agent_selection == "player_1"
@@ -141,8 +145,7 @@ def test_a_token_that_is_not_open_ends_the_turn_as_defect_bot():
     ],
 )
 def test_strict_errors_leave_everything_as_it_was(actions, action, error):
-    env = modal_env.make(actions=actions, strict=True)
-    env.reset()
+    env = begun(actions=actions, strict=True)
     before = env.last()
     with pytest.raises(error):
         env.step(action)
@@ -167,8 +170,7 @@ def test_strict_errors_leave_everything_as_it_was(actions, action, error):
     ids=str,
 )
 def test_what_formulas_may_say(text, options, is_allowed):
-    env = modal_env.make(actions="formula", strict=True, **options)
-    env.reset()
+    env = begun(actions="formula", strict=True, **options)
     if is_allowed:
         env.step(text)
     else:
@@ -179,8 +181,7 @@ def test_what_formulas_may_say(text, options, is_allowed):
 
 
 def test_infos_of_earlier_rounds_stay_as_they_are():
-    env = modal_env.make(rounds=3)
-    env.reset()
+    env = begun(rounds=3)
     seen = []
     for action in (FB, FB, CB, DB, PB, PB):
         seen.append(env.infos["player_0"]["history"])
@@ -210,7 +211,7 @@ def test_flat_observations_and_states_say_the_same_as_rows(actions):
             assert (written.argmax(-1) == rows[:, 2:]).all()
             assert (state[place, 2:] == rows[0, 2:]).all()
             assert (state[3 + place, 1] == rows[1, 1]).all()
-        actions_of = {p: int(rng.choice(np.flatnonzero(seen[0][p]["action_mask"]))) for p in envs[0].agents}
+        actions_of = {player: chosen(rng, seen[0][player]) for player in envs[0].agents}
         seen = [env.step(actions_of)[0] for env in envs]
 
 

@@ -107,6 +107,13 @@ def test_sets_that_meet_are_one_component() -> None:
     assert {each.component for each in found} == {0}
 
 
+def test_payoffs_of_a_set_are_from_the_least_to_the_most_of_each_player() -> None:
+    """A hawk against any mixture of two doves, of which one yields less."""
+    utilities = [[F(v) for v in row] for row in ([0, 3, 2], [1, 0, 0], [1, 0, 0])]
+    found = {each.rows: each.payoffs for each in equilibria_of(("hawk", "dove", "wary"), utilities, False)}
+    assert found[((1, 0, 0),)] == ((2, 3), (1, 1))
+
+
 def is_mixture(mix: Mix, corners: tuple[Mix, ...]) -> bool:
     matrix = np.array([*np.array(corners, dtype=float).T, np.ones(len(corners))])
     return linprog(np.zeros(len(corners)), A_eq=matrix, b_eq=[*map(float, mix), 1.0]).status == 0

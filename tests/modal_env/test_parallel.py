@@ -6,32 +6,30 @@ import pytest
 import modal_env
 from modal_env.errors import FormulaError
 from modal_env.logic.library import LIBRARY, CooperateBot, FairBot
+from tests.modal_env.conftest import chosen
+
+TEXTS = ("[]X(me)", "true", "nonsense", "coin")
 
 
 def run_parallel(env, seed):
     """Masked random actions to the end; returns what everybody did, step by step, and the history."""
     observations, infos = env.reset(seed=seed)
-    chosen = []
+    told = []
     rng = np.random.default_rng(seed)
     while env.agents:
-        actions = {}
-        for agent in env.agents:
-            if "action_mask" in observations[agent]:
-                actions[agent] = int(rng.choice(np.flatnonzero(observations[agent]["action_mask"])))
-            else:
-                actions[agent] = str(rng.choice(["[]X(me)", "true", "nonsense", "coin"]))
-        chosen.append(actions)
+        actions = {agent: chosen(rng, observations[agent], TEXTS) for agent in env.agents}
+        told.append(actions)
         observations, _, _, _, infos = env.step(actions)
-    return chosen, infos["player_0"]["history"], observations
+    return told, infos["player_0"]["history"], observations
 
 
 @pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
 def test_same_programs_and_same_seed_are_the_same_game_there_and_here(actions):
     options = {"actions": actions, "agents": LIBRARY.values(), "rounds": 5, "players": 4}
-    chosen, history, observations = run_parallel(modal_env.parallel_env(**options), seed=3)
+    told, history, observations = run_parallel(modal_env.parallel_env(**options), seed=3)
     env = modal_env.make(**options)
     env.reset(seed=3)
-    left = {agent: iter([step[agent] for step in chosen]) for agent in env.possible_agents}
+    left = {agent: iter([step[agent] for step in told]) for agent in env.possible_agents}
     for agent in env.agent_iter():
         _, _, terminated, _, _ = env.last()
         if terminated:

@@ -99,18 +99,22 @@ def test_a_bound_that_is_no_fraction(ranges_of: dict[str, Ranges]) -> None:
     }
 
 
-@pytest.mark.parametrize("more", [[LIBRARY["JustBot"]], [RandomBot], [LIBRARY["CIMCIC"], LIBRARY["JustBot"]]], ids=str)
-def test_ranges_of_games_with_copies(more: list) -> None:
-    found = ranges([*POST, *more])
-    for epsilon in map(F, ("0", "1/20", "1/4", "3/10", "1/3", "2/5", "1/2", "3/4")):
-        assert agrees(found, epsilon, equilibria([*POST, *more], epsilon)), epsilon
+JUST, CIMCIC, THREE = LIBRARY["JustBot"], LIBRARY["CIMCIC"], ["CB", "DB", "FB"]
 
 
-@pytest.mark.parametrize("name", ["stag-hunt", "battle-of-the-sexes", "matching-pennies"])
-def test_ranges_of_other_games(name: str) -> None:
-    found = ranges(["CB", "DB", "FB"], payoffs=name)
-    for epsilon in (F(0), F(1, 7), F(1, 2), F(3, 4), F(1), *(one for one in found.breakpoints if isinstance(one, F))):
-        assert agrees(found, epsilon, equilibria(["CB", "DB", "FB"], epsilon, payoffs=name)), epsilon
+@pytest.mark.parametrize(
+    ("agents", "payoffs"),
+    [
+        *(([*POST, *copies], "prisoners-dilemma") for copies in ([JUST], [RandomBot], [CIMCIC, JUST])),
+        *((THREE, name) for name in ("stag-hunt", "battle-of-the-sexes", "matching-pennies")),
+    ],
+    ids=str,
+)
+def test_ranges_of_games_with_copies_and_of_other_games(agents: list, payoffs: str) -> None:
+    found = ranges(agents, payoffs=payoffs)
+    exact = {point for point in found.breakpoints if isinstance(point, F)}
+    for epsilon in sorted({*exact, *map(F, ("0", "1/20", "1/7", "1/4", "3/10", "1/3", "2/5", "1/2", "3/4", "1"))}):
+        assert agrees(found, epsilon, equilibria(agents, epsilon, payoffs=payoffs)), epsilon
 
 
 @st.composite

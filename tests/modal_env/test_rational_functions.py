@@ -6,15 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modal_env.games.rational_functions import (
-    EPSILON,
-    FUNCTIONS,
-    POLYNOMIALS,
-    affine,
-    between,
-    positive_roots,
-    sign,
-)
+from modal_env.games.rational_functions import EPSILON, FUNCTIONS, POLYNOMIALS, affine, between, positive_roots, sign
 
 X = EPSILON
 small = st.fractions(-5, 5, max_denominator=6)
