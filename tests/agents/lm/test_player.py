@@ -63,8 +63,8 @@ class TestTurns:
         assert model.requests == []
 
     def test_a_whole_game_has_one_call_a_round(self):
-        """Three rounds in each of three phases, and a note on each phase but the last."""
-        policies = {power: LMPolicy(ScriptedModel(lambda request: reply())) for power in welfare_env.Game().powers}
+        """Three rounds in each of three phases, and no notes, as nothing is said."""
+        policies = {power: player(lambda request: reply(), power)[0] for power in welfare_env.Game().powers}
         game = play(policies)
         assert game.is_done
         for policy in policies.values():
