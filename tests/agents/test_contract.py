@@ -21,11 +21,7 @@ CERTAIN = {"prosocial", "tit-for-tat"}  # use no chance: another seed changes no
 class TestContract:
     @pytest.mark.parametrize(
         ("map_name", "variant"),
-        [
-            ("standard", "welfare"),
-            ("standard", "standard"),
-            pytest.param("ancmed", "standard", marks=pytest.mark.slow),
-        ],
+        [("standard", "welfare"), ("standard", "standard"), pytest.param("ancmed", "standard", marks=pytest.mark.slow)],
     )
     def test_gives_legal_orders_anywhere(self, spec, variant, map_name, seat):
         """At every position of an attacker's game against random players, for every power that has anything to order.

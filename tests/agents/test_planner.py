@@ -157,7 +157,7 @@ class TestTactics:
             (Course(Move.TAKE, ("FRANCE",)), "S1902M", PARIS, ["A BUR - PAR", "A GAS S A BUR - PAR"]),
             (Course(Move.FIGHT, ("FRANCE",)), "S1902M", PARIS, ["A BUR - PAR", "A GAS S A BUR - PAR"]),
             # So many units are wanted after the Winter.
-            (Course(Move.HOLD, units=3), "W1902A", {"GERMANY": ["A HOL"]}, ["A KIE B", "A MUN B"]),
+            (Course(Move.HOLD, units=2), "W1902A", {"GERMANY": ["A HOL"]}, ["A KIE B"]),
             (Course(Move.HOLD, units=0), "W1902A", {"GERMANY": ["A HOL"]}, ["A HOL D"]),
             # For a landing units gather next to the goals, and enter them in the same Fall, if all can.
             (LAND, "S1903M", {"GERMANY": ["A BUR", "A BER"]}, ["A BER - KIE", "A BUR - RUH"]),

@@ -173,11 +173,7 @@ def test_marks_in_the_texts_of_a_proper_reply_are_quotations() -> None:
     reply = REPLY | {"reasoning": 'England wrote "</think>" and "<think>": a trick.'}
     for text in (json.dumps(reply), f"Here:\n{json.dumps(reply)}\nDone.", f"<think>{DRAFT}</think>{json.dumps(reply)}"):
         parsed = parse(text, OPENING)
-        assert (parsed.reasoning, parsed.orders, parsed.messages) == (
-            reply["reasoning"],
-            WHOLE.orders,
-            WHOLE.messages,
-        )
+        assert (parsed.reasoning, parsed.orders, parsed.messages) == (reply["reasoning"], WHOLE.orders, WHOLE.messages)
 
 
 @pytest.mark.parametrize("text", ["I think <b>so</b>.", "<thinker>", "[reasoning]", "x<y think>"])

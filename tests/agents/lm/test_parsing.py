@@ -308,13 +308,7 @@ def test_a_draft_or_what_is_cut_off_is_never_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("behind", "orders"),
-    [
-        ("", ["A PAR H"]),
-        ("\n```", ["A PAR H"]),
-        (" But then", []),
-        (' {"a": 1}', []),
-    ],
+    ("behind", "orders"), [("", ["A PAR H"]), ("\n```", ["A PAR H"]), (" But then", []), (' {"a": 1}', [])]
 )
 def test_of_a_reply_that_ran_into_its_limit_nothing_is_sent(behind: str, orders: list[str]) -> None:
     """What follows an object that is whole may be the thought that it was not right."""

@@ -375,12 +375,7 @@ def test_a_prompt_begins_as_the_one_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("actions", "program"),
-    [
-        ("formula", "[]X(me)"),
-        ("library", "FairBot"),
-        ("tokens", "[]X(me)"),
-    ],
+    ("actions", "program"), [("formula", "[]X(me)"), ("library", "FairBot"), ("tokens", "[]X(me)")]
 )
 def test_programs_that_are_read(actions: str, program: str) -> None:
     setting = info_of(actions, 0)["setting"]
