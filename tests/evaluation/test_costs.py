@@ -53,11 +53,5 @@ def test_against_the_numbers_of_the_games() -> None:
     assert result.to_dict()["costs"]["price"] == found.price.to_dict()
 
 
-def test_nobody_who_stays_loses_nothing() -> None:
-    result = evaluation.exploitability("hold", 1, deviator="hold", coalitions=["FRANCE"], rules=QUICK)
-    assert (result.costs.price.value, result.costs.waste.value) == (0, 0)
-    assert {each.value for each in result.costs.gain_by_year.values()} == {0}
-
-
 def test_there_is_no_gini_of_negative_amounts() -> None:
     assert math.isnan(gini([-1.0, 3.0]))

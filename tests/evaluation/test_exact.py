@@ -205,16 +205,10 @@ def test_the_plans_that_are_left_out_lead_nowhere_else(drawn, alone):
     if alone and position.state.phase_type == MOVEMENT:
         position = Position(position.engine, position.state.replaced(units=units[units[:, 0] == 0]))
     assume(math.prod(len(position.slot_orders(slot)) for slot in position.slots(0)) <= MAX_PLANS)
-    check_plans(position, random_orders(position, drawn[1]))
-
-
-def check_plans(position: Position, others: dict[int, dict[int, int]]) -> int:
-    """That the plans of the search lead wherever any plan leads. Returns to how many positions."""
-    stepper = Stepper(position.board, position.engine.rules)
+    stepper, others = Stepper(position.board, position.engine.rules), random_orders(position, drawn[1])
     rows = Expander(position.board, (0,), stepper).expand(position, [others]).rows[:, 0]
     everywhere = {canonical(stepper, step(position, others, plan)) for plan in every_plan(position, 0)}
     assert {row.tobytes() for row in rows} == everywhere
-    return len(everywhere)
 
 
 def canonical(stepper: Stepper, state: State) -> bytes:

@@ -281,6 +281,12 @@ def test_an_option_of_all_games_changes_what_is_played(lines: str, options: dict
     assert key != [game.facts.key for game in played().measures] or lines.startswith("paper_code")
 
 
+def test_paper_code_of_a_file_counts_as_the_authors() -> None:
+    options: dict[str, Any] = {"map_name": "clique:3", "rules": Rules.published(years=2, press=None)}
+    theirs, ours = (evaluation.self_play("dumbbot", 1, paper_code=code, **options).conflicts for code in (True, False))
+    assert measured("paper_code = true\n", "dumbbot", 1).conflicts == theirs != ours
+
+
 def test_seats_and_map() -> None:
     fixed = measured('seats = "fixed"\n', "1*dove + 2*hold")
     assert [seats["PLAYERA"] for seats in fixed.seats] == ["dove"] * 3

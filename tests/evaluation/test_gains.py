@@ -1,14 +1,23 @@
-"""Gains of coalitions: the definition word for word, pairing by seed, and the bounds of the least member."""
+"""Gains of coalitions: the definition word for word, pairing by seed, the least member; and the choice of an attack."""
 
 import math
 import statistics as plain
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.measures.gains import coalition_gain, exploitability_of, member_gains
+from evaluation.measures.gains import (
+    FINALISTS,
+    Selection,
+    choose_at_once,
+    coalition_gain,
+    exploitability_of,
+    member_gains,
+    rounds,
+)
 from evaluation.measures.intervals import Estimate, SampleError, mean_estimate
 
 POWERS = ("ENGLAND", "FRANCE", "TURKEY")
@@ -30,11 +39,6 @@ def test_the_gain_is_the_least_mean_of_a_member(seed: int, games: int, coalition
     assert found.gain.value == pytest.approx(plain.fmean(found.gain.per_game))
     assert found.total.value == pytest.approx(sum(means.values()))
     assert (found.coalition, found.deviator, found.gain.n) == (coalition, "x", games)
-
-
-def test_games_are_paired_by_seed() -> None:
-    found = coalition_gain({"A": [1.0, 5.0, 9.0, 2.0, 4.0]}, {"A": [2.0, 6.0, 10.0, 3.0, 5.0]}, ("A",), 0)
-    assert found.gain.per_game == (1.0,) * 5
 
 
 def test_a_single_member_has_its_own_interval() -> None:
@@ -90,3 +94,72 @@ def test_a_least_member_whose_games_are_alike_has_the_bounds_of_the_others() -> 
     assert gain.value == 1
     assert gain.low < 0.5 < gain.high == 1
     assert "alike" not in str(gain)
+
+
+# Successive halving: a choice on some games says nothing false about others
+
+
+class Noisy:
+    """Candidates with normal gains, and what was asked of them."""
+
+    def __init__(self, means: Sequence[float], seed: int = 0, spread: float = 1.0) -> None:
+        self.means, self.spread, self.rng = means, spread, np.random.default_rng(seed)
+        self.asked: list[tuple[list[int], range]] = []
+
+    def __call__(self, candidates: Sequence[int], numbers: range) -> list[np.ndarray]:
+        self.asked.append((list(candidates), numbers))
+        return [self.means[each] + self.spread * self.rng.normal(size=(len(numbers), 1)) for each in candidates]
+
+
+def test_the_best_is_found_among_many() -> None:
+    play = Noisy([0.0] * 150 + [3.0] + [0.0] * 149)
+    found = choose_at_once(300, play, 3)
+    assert found.best == 150
+    assert found.contenders == (150,)
+    assert [len(candidates) for candidates, _ in play.asked] == [300, 75, 19, 5, 4]
+
+
+def test_games_are_numbered_through_and_double() -> None:
+    play = Noisy(np.linspace(0, 9, 40).tolist())
+    found = choose_at_once(40, play, 2)
+    assert [(len(who), numbers) for who, numbers in play.asked] == [
+        (40, range(2)),
+        (10, range(2, 4)),
+        (FINALISTS, range(4, 8)),
+    ]
+    assert sorted(set(found.games)) == [2, 4, 8]
+    assert sum(found.games) == sum(len(who) * len(numbers) for who, numbers in play.asked)
+    assert [(number, numbers) for number, numbers in rounds(40, 2)] == [(len(w), n) for w, n in play.asked]
+
+
+def test_means_are_of_all_games_of_a_candidate() -> None:
+    given = {0: [[1.0], [3.0]], 1: [[0.0], [0.5]]}
+    found = choose_at_once(2, lambda who, numbers: [np.array(given[each]) for each in who], 2)
+    assert found == Selection(0, (0,), (2.0, 0.25), (2, 2))
+
+
+def test_the_least_member_counts() -> None:
+    given = {0: [[9.0, 0.0], [9.0, 0.0]], 1: [[1.0, 1.0], [1.0, 1.0]]}
+    found = choose_at_once(2, lambda who, numbers: [np.array(given[each]) for each in who], 2)
+    assert (found.best, found.means) == (1, (0.0, 1.0))
+
+
+def test_who_is_clearly_worse_is_no_contender() -> None:
+    found = choose_at_once(3, Noisy([0.0, 0.05, -9.0]), 20)
+    assert set(found.contenders) == {0, 1}
+    assert found.contenders[0] == found.best
+
+
+def test_with_one_game_nobody_is_clearly_worse() -> None:
+    assert len(choose_at_once(3, Noisy([0.0, 5.0, -9.0]), 1).contenders) == 3
+
+
+def test_leaders_of_groups() -> None:
+    found = Selection(2, (2,), (1.0, 0.5, 3.0, -1.0, -2.0), (2,) * 5)
+    assert found.leaders(["a", "a", "b", "c", "c"]) == [0, 2, 3]
+
+
+def test_equals_are_taken_in_their_order() -> None:
+    found = choose_at_once(9, Noisy([0.0] * 9, spread=0), 2)
+    assert found.best == 0
+    assert found.contenders == (0, 1, 2, 3)

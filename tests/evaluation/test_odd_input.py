@@ -70,6 +70,8 @@ def test_odd_values_are_refused_by_name(door: Callable[..., Any], odd: tuple[str
     name, error, value = odd
     told = refuses(error, door, **{"policy": "hold"} | QUICK | {name: value})
     assert error is not EvaluationError or f"{name}=" in told
+    with pytest.raises(TypeError, match=r"did you mean .simultaneous"):
+        door("hold", simultaneousy=True)
 
 
 COALITIONS = [
@@ -127,6 +129,10 @@ def best(odd: Any) -> object:
 
 # What is called with what, and what the error names.
 REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
+    (evaluation.self_play, {"policy": "4*dove + 4*hold"}, "seats for 8"),
+    (evaluation.self_play, {"policy": lambda: 1 / 0}, "ZeroDivisionError"),
+    (evaluation.self_play, {"policy": dict}, "not a policy"),
+    (attacked, {"policy": "4*dove + 4*hold"}, "seats for 8"),
     (attacked, {"coordinated": "no"}, "coordinated="),
     (attacked, {"rules": STANDARD}, "welfare"),
     (attacked, {"deviator": []}, "give 1 to 100 policies"),

@@ -16,7 +16,7 @@ from agents.policy import ScriptedPolicy
 from agents.specs import read
 from evaluation import EvaluationError, GameSpec
 from evaluation.play.playing import seat_seed
-from welfare_env import Rules, UnknownAgentError
+from welfare_env import Rules
 
 RULES = Rules(years=1, press=None)
 BOARD = {"rules": RULES, "map_name": "clique:3"}
@@ -91,14 +91,6 @@ def test_what_has_no_name_is_not_sent_to_another_process():
         pickle.dumps(game)
     named = GameSpec(tuple((power, HoldPolicy) for power in POWERS), 0, RULES, "clique:3", "fast")
     assert pickle.loads(pickle.dumps(named)) == named  # noqa: S301 (our own)
-
-
-def test_faults_of_a_factory_are_named_before_a_game(played):
-    with pytest.raises(UnknownAgentError, match="ZeroDivisionError"):
-        evaluation.self_play(lambda: 1 / 0, games=1, **BOARD)
-    with pytest.raises(UnknownAgentError, match="not a policy"):
-        evaluation.self_play(dict, games=1, **BOARD)
-    assert played == []
 
 
 class Looking(HoldPolicy):

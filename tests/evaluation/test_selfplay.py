@@ -10,7 +10,6 @@ import pytest
 
 import evaluation
 from agents import DovePolicy
-from agents.specs import ProfileError
 from evaluation import GameStore, SelfPlayResult, self_play
 from evaluation.experiments.self_play import MEASURES
 from evaluation.measures.intervals import Estimate
@@ -155,11 +154,3 @@ def test_baseline_and_deviation_have_the_same_seats() -> None:
     for gain in result.gains:
         assert gain.gain.per_game.count(0) >= 2
         assert len(gain.gain.per_game) == 6
-
-
-def test_what_does_not_fit_is_told_before_any_game() -> None:
-    for door in (evaluation.self_play, evaluation.exploitability):
-        with pytest.raises(ProfileError, match="seats for 8"):
-            door("4*dove + 4*hold")
-        with pytest.raises(TypeError, match=r"did you mean .simultaneous"):
-            door("dove", simultaneousy=True)

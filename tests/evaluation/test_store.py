@@ -74,22 +74,16 @@ class TestKey:
                 specification_key({"value": value})
 
 
-class TestGames:
-    def test_come_back_as_they_were(self, store: GameStore) -> None:
-        assert store.get(SPECIFICATION) is None
-        store.put(SPECIFICATION, RECORD)
-        assert store.get(SPECIFICATION) == RECORD
-        assert store.get({"seed": 4}) is None
-        store.put(SPECIFICATION, {"TURKEY": 1, "AUSTRIA": 2})
-        assert list((store.get(SPECIFICATION) or {}).items()) == [("TURKEY", 1), ("AUSTRIA", 2)]
-        assert store.count() == 1
-
-    def test_outlast_the_store(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        store.close()
-        with GameStore(str(path)) as again:
-            assert again.get(SPECIFICATION) == RECORD
-        assert store.count() == 1  # a closed store opens again
+def test_games_come_back_as_they_were_and_outlast_the_store(store: GameStore, path: Path) -> None:
+    assert store.get(SPECIFICATION) is None
+    store.put(SPECIFICATION, RECORD)
+    assert store.get({"seed": 4}) is None
+    store.close()
+    with GameStore(str(path)) as again:
+        assert again.get(SPECIFICATION) == RECORD
+    store.put(SPECIFICATION, {"TURKEY": 1, "AUSTRIA": 2})  # a closed store opens again
+    assert list((store.get(SPECIFICATION) or {}).items()) == [("TURKEY", 1), ("AUSTRIA", 2)]
+    assert store.count() == 1
 
 
 class TestDamage:

@@ -179,6 +179,9 @@ class TestUsage:
         result = evaluation.exploitability(STUB, 1, deviator="lm:scripted/raider", **options)
         assert set(result.usage_by_seat) == {"profile", "lm:scripted/raider"}
         assert set(result.usage_by_seat["lm:scripted/raider"]) == {"FRANCE"}
+        used = [each for models in result.usage_by_part.values() for each in models.values()]
+        assert set(result.usage_by_part) == set(result.usage_by_seat)
+        assert sum(each.calls for each in used) == result.usage.calls
         told = result.to_dict()["language_models_by_seat"]
         assert told["lm:scripted/raider"]["FRANCE"]["scripted/raider"]["calls"] > 0
         witness = transcript_of(result.witness.marked_record)

@@ -117,8 +117,8 @@ class Server:
     def table(self):
         return self.host.table
 
-    def player(self, seat: str) -> Player:
-        return Player(self.port, self.game, seat, self.link(seat).partition("#")[2])
+    def player(self, seat: str, take_over: bool = False) -> Player:
+        return Player(self.port, self.game, seat, self.link(seat, take_over).partition("#")[2])
 
     def link(self, seat: str, take_over: bool = False) -> str:
         """A fresh one."""

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
-from evaluation.web import seats, serving
+from evaluation.web import serving
 from evaluation.web.journal import Journal
 from evaluation.web.serving import (
     EVERYWHERE,
@@ -180,12 +180,3 @@ def test_a_damaged_journal_says_where(tmp_path):
     path.write_bytes(b"x" * 5000)
     with pytest.raises(SeatedGameError, match=r"journal: .*restore the file from a backup"):
         Journal(path).entries()
-
-
-def test_cookies():
-    cookies = {seats.cookie_name("FRANCE"): seats.cookie_value("one")}
-    assert seats.holds(cookies, "FRANCE", "one")
-    assert not seats.holds(cookies, "FRANCE", "other")
-    assert not seats.holds(cookies, "ENGLAND", "one")
-    for wrong in ("one", "", seats.cookie_value("one") + "x", "\ud800"):
-        assert not seats.holds({seats.cookie_name("FRANCE"): wrong}, "FRANCE", "one")

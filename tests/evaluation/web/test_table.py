@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 
 import evaluation
+from agents import HoldPolicy
 from evaluation.play.playing import set_up_game
 from evaluation.play.store import GameStore
 from evaluation.web.journal import Journal
@@ -21,35 +22,23 @@ from welfare_env import Game, Rules
 from welfare_env.errors import UnknownPowerError
 
 
-class Broken:
-    """A policy that fails in the middle of a game."""
+class Broken(HoldPolicy):
+    """A policy that fails in the middle of a game, in one of three ways; `end` ends what thinks for long."""
 
     def __init__(self, how, end):
         self.how, self.end = how, end
 
-    def reset(self, agent, seed=0):
-        self.agent = agent
-
     def act(self, observation, info):
-        if info["view"].phase.startswith("F1901"):
-            return self.how(self.agent, self.end)
-        return info["view"].encode_messages([]) if info["view"].asked == "messages" else info["view"].encode_orders([])
-
-
-def raises(agent, end):
-    raise RuntimeError(f"secret of {agent}")
-
-
-def answers_nonsense(agent, end):
-    return f"secret of {agent}"
+        if not info["view"].phase.startswith("F1901"):
+            return super().act(observation, info)
+        if self.how == "raises":
+            raise RuntimeError(f"secret of {self.agent}")
+        assert self.how == "answers nonsense" or self.end.wait(PATIENCE)
+        return f"secret of {self.agent}"
 
 
 def opened(settings, folder):
     return SeatedGame(settings, Journal(folder / "game.sqlite"))
-
-
-def thinks_for_long(agent, end):
-    assert end.wait(PATIENCE)
 
 
 class NoTimeForOne:
@@ -84,17 +73,13 @@ def random_answer(table, seat, rng):
     return {"orders": [str(rng.choice(orders)) for orders in view.legal_orders.values()]}
 
 
-def answer_all(table, rng, number=0):
-    for seat in table.awaited:
-        assert table.accept(seat, {"step": table.step, "number": f"n{number}", **random_answer(table, seat, rng)})
-
-
 def play_through(table, seed=0, on_step=lambda: None):
     rng = np.random.default_rng(seed)
     begin(table)
     while not table.is_done:
         on_step()
-        answer_all(table, rng)
+        for seat in table.awaited:
+            assert table.accept(seat, {"step": table.step, "number": "n0", **random_answer(table, seat, rng)})
         table.advance(table.think())
     on_step()
 
@@ -134,7 +119,7 @@ def without_void(phase):
 def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
     """Every field that goes out, for every seat in every step."""
     table = opened(settings, tmp_path)
-    steps = []
+    steps, rng = [], np.random.default_rng(1)
 
     def check():
         steps.append(table.step)
@@ -143,19 +128,12 @@ def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
             check_against_view(state, table.view(seat), table, seat)
         public = {json.dumps(what_all_may_see(state), sort_keys=True) for state in states.values()}
         assert len(public) == 1
-
-    rng = np.random.default_rng(1)
-    begin(table)
-    while not table.is_done:
-        check()
-        first = table.awaited[:1]
-        for seat in first:
-            before = {other: state_of(table, other) for other in (*table.people, SPECTATOR) if other != seat}
+        for seat in table.awaited[:1]:
+            before = {other: state_of(table, other) for other in states if other != seat}
             table.accept(seat, {"step": table.step, "number": "1", **random_answer(table, seat, rng)})
             assert {other: state_of(table, other) for other in before} == before  # nobody learns who has answered
-        answer_all(table, rng)
-        table.advance(table.think())
-    check()
+
+    play_through(table, seed=2, on_step=check)
     assert {step.split()[-1] for step in steps} == {"1", "2", "orders", "end"}
 
 
@@ -269,9 +247,9 @@ def end():
 @pytest.mark.parametrize(
     ("how", "error"),
     [
-        (raises, "RuntimeError: secret of PLAYERC"),
-        (answers_nonsense, "ActionError: "),
-        (thinks_for_long, "TimeoutError: "),
+        ("raises", "RuntimeError: secret of PLAYERC"),
+        ("answers nonsense", "ActionError: "),
+        ("thinks for long", "TimeoutError: "),
     ],
 )
 def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch, end, how, error):
@@ -284,7 +262,7 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
         return seats
 
     monkeypatch.setattr("evaluation.web.table.set_up_game", broken)
-    if how is thinks_for_long:
+    if how == "thinks for long":
         monkeypatch.setattr("evaluation.web.table._THINKING", NoTimeForOne(monkeypatch))
     table = opened(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
