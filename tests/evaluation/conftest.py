@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,16 @@ from evaluation import GameSpec, GameStore
 from evaluation.cli.commands import app
 from evaluation.play import runner
 from tests.playing import as_the_stub
+
+PATIENCE = 600  # seconds after which what never comes is a failure; no machine is so slow
+
+
+def until(is_so: Callable[[], Any]) -> None:
+    """Waits until it is so, however long the machine takes."""
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
 
 
 def call(*words: object, code: int = 0) -> str:

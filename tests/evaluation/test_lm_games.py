@@ -28,11 +28,10 @@ from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.play.runner import Runner
 from tests.agents.lm.transport import FailingServer
-from tests.evaluation.conftest import Models
+from tests.evaluation.conftest import PATIENCE, Models
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)
-PATIENCE = 600  # seconds after which what never comes is a failure; no machine is so slow
 
 
 def spec(policy="lm:scripted/stub", rules=SHORT, seed=0, simultaneous=False, **others):

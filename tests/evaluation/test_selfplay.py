@@ -73,9 +73,7 @@ def test_every_measure_of_the_games_is_reported(random_games: SelfPlayResult) ->
     for name in MEASURES:
         assert Estimate.from_dict(plain[name]).per_game == getattr(random_games, name).per_game
     for name in ("nash_welfare", "root_nash_welfare_smoothed"):
-        per_game = [getattr(game, name) for game in random_games.measures]
-        assert plain[name]["per_game"] == per_game
-        assert plain[name]["value"] == pytest.approx(sum(per_game) / 4)
+        assert plain[name]["per_game"] == [getattr(game, name) for game in random_games.measures]
     roots = plain["root_nash_welfare"]["per_game"]
     assert plain["nash_welfare"]["per_game"] == pytest.approx([root**7 for root in roots])
     for name, of in (("units_by_year", "units"), ("centers_by_year", "centers"), ("welfare_by_year", "welfare")):

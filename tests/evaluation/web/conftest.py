@@ -5,7 +5,6 @@ import http.client
 import itertools
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -20,18 +19,10 @@ from evaluation.web.routes import Routes
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address, listening, make_server, make_site
 from evaluation.web.settings import TableSettings, seated
+from tests.evaluation.conftest import PATIENCE, until
 from welfare_env import Game, Rules, load_board
 
 BROWSERS = itertools.count()
-PATIENCE = 600  # seconds after which a test that waits for what never comes fails; no machine is so slow
-
-
-def until(is_so: Callable[[], Any]) -> None:
-    """Waits until it is so, however long the machine takes."""
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 @contextmanager

@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from tests.evaluation.web.conftest import PATIENCE, table_settings, until
+from tests.evaluation.conftest import PATIENCE, until
+from tests.evaluation.web.conftest import table_settings
 from tests.evaluation.web.test_play_browser import ASKED, GOAL, Page, new_tab, settings, until_in
 from tools.browser import Browser, chromium
 from welfare_env import Rules

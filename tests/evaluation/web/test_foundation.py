@@ -27,7 +27,8 @@ from evaluation.web.serving import (
     make_site,
 )
 from evaluation.web.settings import SeatedGameError
-from tests.evaluation.web.conftest import PATIENCE, running_site, until
+from tests.evaluation.conftest import PATIENCE, until
+from tests.evaluation.web.conftest import running_site
 
 
 class Site:

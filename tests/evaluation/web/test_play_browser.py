@@ -12,7 +12,8 @@ from benchmarks.web import free_port, people_of, server
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address
 from evaluation.web.settings import TableSettings
-from tests.evaluation.web.conftest import played_again, table_settings, until
+from tests.evaluation.conftest import until
+from tests.evaluation.web.conftest import played_again, table_settings
 from tools.browser import Browser, chromium
 from welfare_env import Game, Rules
 

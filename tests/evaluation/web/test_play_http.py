@@ -20,7 +20,8 @@ from evaluation.web.seats import GameFolder, cookie_name, cookie_value
 from evaluation.web.serving import Address
 from evaluation.web.settings import SeatedGameError
 from evaluation.web.table import SeatedGame
-from tests.evaluation.web.conftest import PATIENCE, begin, until
+from tests.evaluation.conftest import PATIENCE, until
+from tests.evaluation.web.conftest import begin
 from welfare_env import Game
 
 TWO = "PLAYERA*human: + PLAYERB*human: + PLAYERC*random"

@@ -17,7 +17,8 @@ from evaluation.web.seen import state_of
 from evaluation.web.serving import Refused
 from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, seated
 from evaluation.web.table import _THINKING, SeatedGame
-from tests.evaluation.web.conftest import PATIENCE, begin, played_again, table_settings
+from tests.evaluation.conftest import PATIENCE
+from tests.evaluation.web.conftest import begin, played_again, table_settings
 from welfare_env import Game, Rules
 from welfare_env.errors import UnknownPowerError
 
