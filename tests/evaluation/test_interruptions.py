@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 import evaluation
 from evaluation.cli.commands import app
-from tests.evaluation.conftest import PATIENCE, until
 
 CODE = Path(evaluation.__file__).parents[1]
+PATIENCE = 600  # seconds after which what never comes is a failure; no machine is so slow
 
 # As the console script; workers import it, too.
 SCRIPT = """
@@ -92,14 +92,13 @@ def _is_worker(process: int) -> bool:
         return False
 
 
-def _wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def _wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
     """Until the condition holds; the process must not end before."""
-
-    def is_so() -> bool:
-        assert process.poll() is None, process.communicate()
-        return condition()
-
-    until(is_so)
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def _stored(path: Path) -> dict[str, tuple[float, str]]:
@@ -118,7 +117,7 @@ def _interrupted(process: subprocess.Popen[str]) -> str:
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("interrupted"), err
     assert err.count("interrupted") == 1
-    until(lambda: not _living(process.pid))
+    _wait_for(lambda: not _living(process.pid))
     return err
 
 
@@ -275,7 +274,7 @@ def test_an_interruption_says_how_to_go_on(launch: Launch, store_path: Path, wor
     told = "interrupted: finished games and all replies are saved; run the same command to resume"
     assert (process.returncode, out, lasting_lines(err)) == (130, "", [told])
     assert 3 <= len(_stored(store_path)) < LONG_GAMES
-    until(lambda: not _living(process.pid))
+    _wait_for(lambda: not _living(process.pid))
 
 
 @pytest.mark.slow
@@ -326,7 +325,7 @@ def test_workers_end_with_their_parent(launch: Launch, store_path: Path, how: si
     _wait_for(lambda: len(_stored(store_path)) >= 3, process)
     process.send_signal(how)
     process.wait(PATIENCE)
-    until(lambda: not _living(process.pid))
+    _wait_for(lambda: not _living(process.pid))
 
 
 @pytest.mark.slow
