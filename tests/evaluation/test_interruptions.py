@@ -254,13 +254,14 @@ class Stopping(DumbBotPolicy):
 
     def reset(self, agent, seed=0):
         Stopping.resets += 1
-        while Stopping.resets > 7 * 7 and Path("stop").exists():
+        while Stopping.resets > 7 * 3 and Path("stop").exists():
             time.sleep(0.01)
         super().reset(agent, seed)
 """
 PLAYER = "import:stopping.Stopping"
-LONG = ("exploitability", PLAYER, "--deviator", "random", "--games", "5", "--years", "3", "--message-rounds", "0")
-LONG_GAMES = 6 * 5 + 5 * 5 + 6 * 5  # two rounds of choosing, and what is measured
+LONG = ("exploitability", PLAYER, "--deviator", "random", "--map", "clique:3")
+LONG += ("--games", "9", "--years", "3", "--message-rounds", "0")
+LONG_GAMES = 4 * 5 + 4 * 9  # choosing and measuring, each of three seats and without a deviator
 
 
 @pytest.mark.slow
@@ -280,8 +281,8 @@ def test_an_interruption_says_how_to_go_on(launch: Launch, store_path: Path, wor
 @pytest.mark.slow
 @pytest.mark.usefixtures("stop")
 def test_an_impatient_interruption_ends_as_well(launch: Launch, store_path: Path) -> None:
-    options = ("--games", "60", "--years", "3", "--message-rounds", "0", "--workers", "2", "--store", str(store_path))
-    process = launch(SCRIPT, "self-play", PLAYER, *options)
+    options = ("--map", "clique:3", "--games", "60", "--years", "3", "--message-rounds", "0", "--workers", "2")
+    process = launch(SCRIPT, "self-play", PLAYER, *options, "--store", str(store_path))
     _wait_for(lambda: len(_stored(store_path)) >= 3, process)
     while process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)

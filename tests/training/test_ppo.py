@@ -37,8 +37,8 @@ def config_of(folder, iterations=3, **changes):
 @pytest.mark.slow
 def test_a_best_response_to_prosocial_is_found(tmp_path):
     """Of the exact gain (evaluation.exact) in four years on three cores it finds most, and never more than that."""
-    options = {"years": 4, "lr": 5e-3, "entropy": 0.05, "games": 64, "width": 16, "coalition": "PLAYERA"}
-    config = config_of(tmp_path, 90, **options)
+    options = {"years": 4, "lr": 1e-2, "entropy": 0.05, "games": 64, "width": 16, "coalition": "PLAYERA"}
+    config = config_of(tmp_path, 45, **options)
     path = train(config)
     found = exploitability("clique:3", {**OTHERS, "PLAYERA": f"rl:{path}"}, 4, powers=[]).points["PLAYERA"]
     wanted = best_response("clique:3", "prosocial", "PLAYERA", years=4)
