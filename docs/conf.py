@@ -6,6 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
 
+from faces import MOCKED  # noqa: E402 (needs the path)
+
 project = "welfare-env"
 copyright = "the welfare-env authors, MIT license"
 version = release = next(
@@ -34,7 +36,7 @@ myst_enable_extensions = ["deflist", "fieldlist"]
 default_role = "py:obj"  # `Rules` in a docstring is a link where the reference has it
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_mock_imports = ["ray", "safetensors", "torch"]  # not in the extra `docs`; some classes only need their names
+autodoc_mock_imports = MOCKED
 python_use_unqualified_type_names = True
 python_display_short_literal_types = True
 napoleon_numpy_docstring = False

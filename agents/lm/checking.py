@@ -43,12 +43,14 @@ class Finding:
         result: the result.
         is_good: False if something should be changed.
         advice: what to set; "" for nothing.
+        is_tested: False if the reply left open what was to be checked.
     """
 
     name: str
     result: str
     is_good: bool = True
     advice: str = ""
+    is_tested: bool = True
 
 
 class _Asked(NamedTuple):
@@ -139,14 +141,15 @@ def _reply_finding(player: LMPolicy, asked: _Asked) -> Finding:
     request, reply = asked.request, asked.reply
     read = parse(reply.text, asked.view, is_cut_off(reply.finish), player.style.addition)
     sent = None if SCHEMA in reply.left_out else request.schema
-    notes = [f"{len(read.orders)} of {len(read.orders) + read.refused_orders} orders legal"]
+    given = len(read.orders) + read.refused_orders
+    notes = [f"{len(read.orders)} of {given} orders legal" if given else "no orders, which is legal: none was checked"]
     notes += [] if read.is_valid else ["not in the form asked for"]
     notes += [f"ended by {reply.finish}"] if reply.finish != "stop" else []
     notes += ["does not match its schema"] if sent is not None and not obeys(reply.text, sent) else []
     notes += ["with thinking apart"] if reply.reasoning else []
     is_good = read.is_valid and not read.refused_orders and reply.finish == "stop"
     advice = "set a larger max_tokens" if reply.finish == "length" else ""
-    return Finding(f"{asked.name} reply", ", ".join(notes), is_good, advice)
+    return Finding(f"{asked.name} reply", ", ".join(notes), is_good, advice, is_tested=given > 0)
 
 
 def _context(asked: Sequence[_Asked]) -> Iterator[Finding]:

@@ -57,6 +57,7 @@ class Size:
             check_whole(name, getattr(self, name), 1, most, SizeError)
 
     def to_dict(self) -> dict[str, int]:
+        """The sizes by name, as plain JSON."""
         return asdict(self)
 
 

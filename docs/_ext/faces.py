@@ -1,16 +1,26 @@
-"""Docstrings on the site: Markdown tables, links to public names, lists of names, spaces and library agents."""
+"""Docstrings on the site: Markdown tables, links to the reference, lists of names, spaces and library agents."""
 
+import functools
 import importlib
+import inspect
 import re
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.ext.autodoc.mock import mock
+from sphinx.util import logging
 
 FACES = ("welfare_env", "modal_env", "agents", "training", "evaluation")
+ALL = (*FACES, "modal_env.best_replies", "agents.lm", "agents.rl", "evaluation.exact")
 HEADS = {"function": "Functions", "class": "Classes", "exception": "Errors"}
+RETURNED = "Classes of their attributes and results"
+LOG = logging.getLogger(__name__)
+MOCKED = ["ray", "safetensors", "torch"]  # not in the extra `docs`; some classes only need their names
 SPACES = {  # code that makes each environment
     "welfare_env.make": ('welfare_env.make(press="text")', "welfare_env.make(press=None)"),
     "welfare_env.parallel_env": ('welfare_env.parallel_env(press="text")', "welfare_env.parallel_env(press=None)"),
@@ -21,13 +31,87 @@ SPACES = {  # code that makes each environment
 }
 
 
-def public_names() -> dict[str, str]:
-    """The public names that occur in only one package, with that package."""
-    homes: dict[str, list[str]] = {}
+@functools.cache
+def public_classes() -> frozenset[type]:
+    """The classes that the packages export, and those that have a page of their own."""
+    from welfare_env.envs.vector import VectorEnv
+
+    values = [value_of(face, name) for face in ALL for name in names_of(face)]
+    return frozenset(filter(inspect.isclass, values)) | {VectorEnv}
+
+
+def value_of(module: str, name: str) -> Any:
+    """What a name of a module stands for."""
+    with mock(MOCKED):
+        return getattr(importlib.import_module(module), name)
+
+
+def names_of(face: str) -> list[str]:
+    """The public names of a package, without its constants."""
+    return [name for name in importlib.import_module(face).__all__ if not name.isupper()]
+
+
+def is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in FACES
+
+
+def hidden_bases(cls: type) -> list[type]:
+    """The base classes of a class that have no entry: the site shows what they define with the class."""
+    return [base for base in cls.__mro__[1:] if is_ours(base) and base not in public_classes()]
+
+
+def classes_in(annotation: object, module: str) -> Iterator[type]:
+    """Our own classes that an annotation names."""
+    for word in re.findall(r"\w+", str(annotation)):
+        found = vars(sys.modules[module]).get(word)
+        imported = re.search(rf"^    from ([\w.]+) import .*\b{word}\b", inspect.getsource(sys.modules[module]), re.M)
+        if found is None and imported and imported[1].partition(".")[0] in FACES:  # for the type checker only
+            try:
+                found = value_of(imported[1], word)
+            except ImportError:  # of an extra
+                continue
+        if inspect.isclass(found) and is_ours(found):
+            yield found
+
+
+def classes_of(value: Any) -> Iterator[type]:
+    """Our own classes that a function returns, or that a class has as attributes or results of its methods."""
+    if inspect.isfunction(value):
+        yield from classes_in(value.__annotations__.get("return", ""), value.__module__)
+    for cls in [value, *hidden_bases(value)] if inspect.isclass(value) else ():
+        for name, member in vars(cls).items():
+            inner = (
+                getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
+            )
+            if not name.startswith("_") and inspect.isfunction(inner):
+                yield from classes_of(inner)
+        for name, annotation in inspect.get_annotations(cls).items():
+            if not name.startswith("_"):
+                yield from classes_in(annotation, cls.__module__)
+
+
+@functools.cache
+def returned_classes(face: str) -> list[type]:
+    """The classes that users of a package meet without importing them: what its public names return, and so on."""
+    todo, found = [value_of(face, name) for name in names_of(face)], set()
+    while todo:
+        fresh = set(classes_of(todo.pop())) - found - public_classes()
+        found |= fresh
+        todo += fresh
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+@functools.cache
+def homes() -> dict[str, str]:
+    """The names of the reference that are unique, each with its package or module."""
+    found: dict[str, set[str]] = {}
     for face in FACES:
         for name in importlib.import_module(face).__all__:
-            homes.setdefault(name, []).append(face)
-    return {name: faces[0] for name, faces in homes.items() if len(faces) == 1}
+            found.setdefault(name, set()).add(face)
+    for face in ALL:
+        for cls in returned_classes(face):
+            found.setdefault(cls.__name__, set()).add(cls.__module__)
+    return {name: next(iter(places)) for name, places in found.items() if len(places) == 1}
 
 
 def linked(line: str, homes: dict[str, str]) -> str:
@@ -105,7 +189,10 @@ class Library(Directive):
 
 
 class Names(Directive):
-    """The public functions, classes and errors of a package, by kind. Other names have an entry on the page."""
+    """The public functions, classes and errors of a package, by kind, and the classes that they return.
+
+    Other names have an entry on the page. A class has the members of its base classes without an entry, too.
+    """
 
     required_arguments = 1
 
@@ -113,18 +200,53 @@ class Names(Directive):
         face = importlib.import_module(self.arguments[0])
         kinds: dict[str, list[str]] = {"function": [], "class": [], "exception": []}
         described = {"errors", "library"} | set(getattr(face, "LIBRARY", ()))
-        for name in sorted(set(face.__all__) - described):
-            if not name.isupper():
-                kind = "function" if name.islower() else "exception" if name.endswith("Error") else "class"
-                kinds[kind].append(name)
+        for name in sorted(set(names_of(face.__name__)) - described):
+            kind = "function" if name.islower() else "exception" if name.endswith("Error") else "class"
+            kinds[kind].append(name)
         lines = []
         for kind, names in kinds.items():
             lines += [f".. rubric:: {HEADS[kind]}", ""] if names else []
             for name in names:
                 lines += [f".. auto{kind}:: {face.__name__}.{name}"]
-                lines += ["   :members:"] if kind == "class" and face.__name__ in FACES else []
+                lines += member_options(value_of(face.__name__, name)) if kind == "class" else []
                 lines.append("")
+        earlier = {cls for other in ALL[: ALL.index(face.__name__)] for cls in returned_classes(other)}
+        returned = [cls for cls in returned_classes(face.__name__) if cls not in earlier]
+        lines += [f".. rubric:: {RETURNED}", ""] if returned else []
+        for cls in returned:
+            lines += [f".. autoclass:: {cls.__module__}.{cls.__qualname__}", *member_options(cls), ""]
         return parsed(self, lines)
+
+
+def member_options(cls: object) -> list[str]:
+    """Options of autoclass: all members with a text, inherited ones only if their class has no entry of its own."""
+    hidden = hidden_bases(cls) if inspect.isclass(cls) else []
+    if inspect.isclass(cls) and all(base is object or is_ours(base) for base in cls.__mro__):
+        for place in (cls, *hidden):
+            warn_of_missing_texts(place)
+    if not hidden:
+        return ["   :members:"]
+    listed = [base.__name__ for base in cls.__mro__[1:] if base not in hidden]
+    return ["   :members:", f"   :inherited-members: {', '.join(listed)}"]
+
+
+def warn_of_missing_texts(cls: type) -> None:
+    """Reports methods and properties that autodoc would leave out, so that no attribute is missing on the site."""
+    for name, member in vars(cls).items():
+        is_shown = isinstance(member, property | functools.cached_property) or inspect.isfunction(member)
+        is_listed = re.search(rf"^ +(?:\w+, )*{name}\b.*:", cls.__doc__ or "", re.MULTILINE)
+        if is_shown and not name.startswith("_") and not is_listed and not inspect.getdoc(getattr(cls, name)):
+            LOG.warning("%s.%s.%s has no docstring, so the reference lacks it", cls.__module__, cls.__name__, name)
+
+
+def inherited_attributes(cls: object) -> list[str]:
+    """The "Attributes" in the docstrings of the base classes without an entry."""
+    found = []
+    for base in hidden_bases(cls) if inspect.isclass(cls) else ():
+        text = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+        block = re.search(r"^Attributes:\n(?:(?: .*)?\n?)*", text, re.M)
+        found += ["", *block[0].splitlines(), ""] if block else []
+    return found
 
 
 def parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
@@ -135,15 +257,20 @@ def parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    homes: dict[str, str] = {}
-
     def processed(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-        if not homes:
-            homes.update(public_names())
         face = "modal_env" if name.startswith("modal_env") else "welfare_env"
-        lines[:] = [linked(line, homes | {"ActionError": face}) for line in tables(lines)]
+        lines += inherited_attributes(obj) if what == "class" else []
+        lines[:] = [linked(line, homes() | {"ActionError": face}) for line in tables(lines)]
 
-    app.connect("autodoc-process-docstring", processed)
+    def joined(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+        """Undoes what napoleon makes of a property's "Short name: season, year": it takes the first part for a type."""
+        kind = next((line for line in lines if line.startswith(":type: ")), "")
+        if what == "property" and kind:
+            lines.remove(kind)
+            lines[0] = f"{kind.removeprefix(':type: ')}: {lines[0]}"
+
+    app.connect("autodoc-process-docstring", processed, priority=400)  # before napoleon reads "Attributes"
+    app.connect("autodoc-process-docstring", joined, priority=600)  # and after it
     app.add_directive("spaces", Spaces)
     app.add_directive("library", Library)
     app.add_directive("names", Names)

@@ -1,10 +1,13 @@
-"""Shows repository pages on the site: files outside docs/ become pages, downloads or plain text."""
+"""Shows repository files on the site: READMEs outside docs/ become pages, other files downloads."""
 
 import os
 import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+LOG = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -13,13 +16,26 @@ PAGES = {  # page of the site: the file that it shows
     "design/contributing": "CONTRIBUTING.md",
     "design/changelog": "CHANGELOG.md",
     "design/security": "SECURITY.md",
+    "design/equivalence": "tools/equivalence/README.md",
+    "environments/inspect_welfare_diplomacy": "environments/inspect_welfare_diplomacy/README.md",
+    "environments/welfare_diplomacy": "environments/welfare_diplomacy/README.md",
+    "research/index": "research/README.md",
+    "research/deterrence": "research/deterrence/README.md",
+    "research/language_models": "research/language_models/README.md",
+    "research/learning": "research/learning/README.md",
+    "research/price_of_peace": "research/price_of_peace/README.md",
+    "research/programs": "research/programs/README.md",
+    "research/proofs": "research/programs/proofs.md",
+    "research/validation": "research/validation/README.md",
 }
 HOME = {ROOT / "README.md": DOCS / "index.md", DOCS: DOCS / "index.md"}
 LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])+)\]\((?!https?:|mailto:|#|<)([\w./-]+)(#[\w.-]+)?\)")
 
+TABLE = re.compile(r"(<!-- results:([\w-]+) -->\n.*?<!-- results:end -->\n)", re.DOTALL)
+
 
 def show(app: Sphinx, name: str, source: list[str]) -> None:
-    """Replaces a page by the file that it shows, and rewrites links that lead out of docs/."""
+    """Replaces a page by the file that it shows, rewrites links that lead out of docs/, and links tables' files."""
     file = ROOT / PAGES[name] if name in PAGES else Path(app.env.doc2path(name))
     text = source[0]
     if name in PAGES:
@@ -30,13 +46,14 @@ def show(app: Sphinx, name: str, source: list[str]) -> None:
 
     def turned(link: re.Match[str]) -> str:
         target = (file.parent / link[2]).resolve()
-        target = shown.get(target, target)
-        if target.is_dir() and (target / "README.md").exists() and target.is_relative_to(DOCS):
+        if target.is_dir() and (target / "README.md").exists():
             target /= "README.md"
-        if not target.exists() or target.is_dir() or (target.suffix == ".md" and not target.is_relative_to(DOCS)):
-            return link[1] if target.exists() else link[0]  # folders become text; broken links stay and are reported
-        return f"[{link[1]}]({os.path.relpath(target, folder)}{link[3] or ''})"
+        target = shown.get(target, target)
+        if target.is_dir() or (target.suffix == ".md" and not target.is_relative_to(DOCS)):
+            LOG.warning("%s is no page of the site: name it in PAGES, or link something else", link[2], location=name)
+        return f"[{link[1]}]({os.path.relpath(target, folder)}{link[3] or ''})"  # a broken link is reported later
 
+    text = TABLE.sub(rf"\1\n[This table as CSV]({os.path.relpath(DOCS / 'tables', file.parent)}/\2.csv)", text)
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
     source[0] = "".join(part if part.startswith("```") else LINK.sub(turned, part) for part in parts)
 

@@ -41,11 +41,12 @@ def check(
 
 
 def table(spec: str, findings: list[Finding]) -> Table:
-    """One row per finding."""
+    """One row per finding: ✓ good, ✗ to change, - not tested."""
     caption = None if all(each.is_good for each in findings) else "✗: change this setting"
     shown = Table(title=f"Check of {spec}", caption=caption)
     for name in ("", "check", "result", "recommended setting"):
         shown.add_column(name, overflow="fold")
     for each in findings:
-        shown.add_row("✓" if each.is_good else "✗", each.name, each.result, each.advice)
+        mark = "✗" if not each.is_good else "✓" if each.is_tested else "-"
+        shown.add_row(mark, each.name, each.result, each.advice)
     return shown

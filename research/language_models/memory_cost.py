@@ -91,7 +91,7 @@ def main(
             cells = (f"{model.questions:,}", f"{model.tokens:,}", f"{model.cached / model.tokens:.0%}")
             costs = (f"{model.longest:,}", f"{model.dollars:.2f}", "yes" if game == same else "no")
             rows.append([str(length), model.name, *cells, *costs])
-    head = ("years", "summaries", "questions", "tokens", "prefix", "longest prompt", "dollars", "same game")
+    head = ("years", "summaries", "calls", "tokens", "prefix", "longest prompt", "dollars", "same game")
     show(to, "language-models-memory", head, rows)
 
 

@@ -86,9 +86,9 @@ def main(
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     to: Folder = None,
 ) -> None:
-    """Measure all additions in one game; tokens a question."""
+    """Measure all additions in one game; tokens a call."""
     self_play(Measuring, games=1, rules=welfare_env.Rules(years=years, message_rounds=rounds), simultaneous=True)
-    print(f"{Measuring.questions} questions of a game of {years} years, {rounds} rounds; tokens a question")
+    print(f"{Measuring.questions} calls of a game of {years} years, {rounds} rounds; tokens a call")
     whole, new = (
         {addition: counts[addition] / CHARACTERS_A_TOKEN / Measuring.questions for addition in MEASURED}
         for counts in (Measuring.whole, Measuring.new)

@@ -11,7 +11,7 @@ from welfare_env.errors import UnknownPowerError, did_you_mean
 
 
 class Board(Geography):
-    """A map with its names, tables (attributes: see `Geography`) and orders.
+    """A map with its names and tables (the attributes of its base class `Geography`), and its orders.
 
     Boards are made by `load_board`. Data that an engine derives from a board belongs to the engine.
     """

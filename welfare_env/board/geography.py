@@ -84,20 +84,25 @@ class Geography:
 
     @functools.cached_property
     def piece_index(self) -> Mapping[str, int]:
+        """Piece -> its index in `pieces`."""
         return MappingProxyType({piece: index for index, piece in enumerate(self.pieces)})
 
     @functools.cached_property
     def location_index(self) -> Mapping[str, int]:
+        """Location -> its index in `locations`."""
         return MappingProxyType({location: index for index, location in enumerate(self.locations)})
 
     @functools.cached_property
     def province_index(self) -> Mapping[str, int]:
+        """Province -> its index in `provinces`."""
         return MappingProxyType({province: index for index, province in enumerate(self.provinces)})
 
     @functools.cached_property
     def center_index(self) -> Mapping[str, int]:
+        """Center -> its index in `centers`."""
         return MappingProxyType({center: index for index, center in enumerate(self.centers)})
 
     @functools.cached_property
     def power_index(self) -> Mapping[str, int]:
+        """Power -> its index in `powers`."""
         return MappingProxyType({power: index for index, power in enumerate(self.powers)})

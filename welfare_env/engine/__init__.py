@@ -154,6 +154,7 @@ class State(Frozen):
 
     @property
     def phase_type(self) -> str:
+        """ "M" (movement), "R" (retreats) or "A" (adjustments)."""
         return PHASE_TYPES[self.row[PHASE]]
 
     @property

@@ -24,7 +24,15 @@ UnitsView = Mapping[str, tuple[str, ...]]  # read-only
 
 
 class Position:
-    """An engine's state with the board's names. Read-only; shared by all views of the same moment."""
+    """An engine's state with the board's names. Read-only; shared by all views of the same moment.
+
+    Games, views and played phases have one as `position`. Numbers of orders are those of `Board.orders`; a *slot* is a
+    unit or, in Winter, an empty home center for which a power may give orders.
+
+    Attributes:
+        engine: the engine that adjudicates, with the board and the rules.
+        state: the position as arrays.
+    """
 
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine = engine
@@ -38,6 +46,7 @@ class Position:
 
     @property
     def board(self) -> Board:
+        """The board of the game."""
         return self.engine.board
 
     @functools.cached_property
@@ -49,6 +58,7 @@ class Position:
 
     @property
     def year(self) -> int:
+        """The year of the board's calendar, such as 1901."""
         return self.board.first_year + self.state.year
 
     @functools.cached_property
@@ -97,6 +107,7 @@ class Position:
 
     @functools.cached_property
     def legal(self) -> Legal:
+        """All legal orders of the phase as arrays; empty after the end."""
         if self.state.done:
             none = np.zeros(0, np.int32)
             return Legal(none, none.astype(np.int16), none.astype(np.int8))
@@ -244,27 +255,35 @@ class PublicPosition:
 
     @property
     def board(self) -> Board:
+        """The map with its names, moves and orders."""
         return self._position.engine.board
 
     @property
     def rules(self) -> Rules:
+        """The rules of the game."""
         return self._position.engine.rules
 
     @property
     def powers(self) -> tuple[str, ...]:
+        """All powers, in the map's order."""
         return self.board.powers
 
     @property
     def phase(self) -> str:
-        """Short name: season (S, F, W), year, type (Movement, Retreats, Adjustments); "COMPLETED" after the end."""
+        """Short name, such as "S1901M": season (S, F, W), year, type (Movement, Retreats, Adjustments).
+
+        "COMPLETED" after the end.
+        """
         return self._position.phase
 
     @property
     def year(self) -> int:
+        """The year of the board's calendar, such as 1901."""
         return self._position.year
 
     @property
     def is_done(self) -> bool:
+        """Whether the game is over."""
         return self._position.state.done
 
     @property

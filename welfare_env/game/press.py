@@ -65,6 +65,7 @@ class Message:
     round: int
 
     def is_visible_to(self, player: str) -> bool:
+        """Whether a player can read it: everybody if it is to "GLOBAL", else its sender and its recipient."""
         return self.recipient == GLOBAL or player in (self.recipient, self.sender)
 
 

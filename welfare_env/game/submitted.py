@@ -60,10 +60,14 @@ def refused(order: object, reason: object) -> Void:
 
 
 class OrderSheet:
-    """The orders of one power that have been accepted so far.
+    """The orders of one power that have been accepted so far; `View.order_sheet` makes an empty one.
 
     Args:
         is_lenient: a support may name just a place ("MAR S PAR"), if only one order can be meant.
+
+    Attributes:
+        numbers: the accepted orders, as numbers of `Board.orders`.
+        slots: the units and centers that have an order.
     """
 
     def __init__(self, position: Position, power: str, is_lenient: bool = False) -> None:

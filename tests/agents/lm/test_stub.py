@@ -18,13 +18,14 @@ import pytest
 
 import agents
 from agents.lm import Block, OpenAIModel, Request, make_model
-from agents.lm.checking import PROBE, QUESTIONS, SECRET, check_model, is_same_model, views
+from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, views
 from agents.lm.errors import ConfigError
 from agents.lm.player.policy import LMPolicy
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.reading.schemas import obeys
 from agents.lm.stub import StubRequest, StubServer
 from agents.lm.stub.replies import SENTENCES, instance, stub_reply
+from evaluation.cli.check_model import table
 from tests.agents.lm.transport import FailingServer
 
 
@@ -108,6 +109,16 @@ def test_a_server_that_enforces_the_schema() -> None:
     assert all(each.is_good for each in findings.values())
     assert findings["schema of a reply"].result == "enforced"
     assert findings["Spring reply"].result == "3 of 3 orders legal"
+
+
+def test_a_reply_without_orders_shows_nothing() -> None:
+    """No orders are legal, so no setting is wrong; but no order was checked, so there is no tick either."""
+    findings = found(reply=lambda request: '{"reasoning": "I wait.", "orders": {}, "messages": {}}')
+    finding = findings["Winter reply"]
+    assert (finding.is_good, finding.is_tested) == (True, False)
+    assert finding.result.startswith("no orders, which is legal: none was checked")
+    rows = table("lm:x", [Finding("fine", ""), finding, Finding("wrong", "", False)])
+    assert list(rows.columns[0].cells) == ["✓", "-", "✗"]
 
 
 def test_a_server_that_ignores_the_schema() -> None:
