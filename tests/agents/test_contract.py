@@ -84,17 +84,8 @@ def check_winter(view, orders):
 MODAL = {"program": "program:FairBot", "mix": "mix:FairBot=1", "best-reply": "best-reply:to=program:FairBot"}
 BOARD = [
     *("random", "exploiter:nice=dove,attack=dumbbot", "marshal", "noisy:of=dove", "pact:years=1", "plan:budget=1"),
-    *("mix:dove=1/2,hold=1/2", "language model", "scripted"),
+    *("mix:dove=1/2,hold=1/2", LMPolicy(ScriptedModel([])), agents.ScriptedPolicy()),
 ]
-
-
-def made(spec):
-    """A policy by its spec, or one that has no spec."""
-    if spec == "language model":
-        return LMPolicy(ScriptedModel([]))
-    if spec == "scripted":
-        return agents.ScriptedPolicy()
-    return agents.make(spec)
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +102,17 @@ def modal_turn():
     return observation, info
 
 
-@pytest.mark.parametrize("spec", BOARD)
+@pytest.mark.parametrize("spec", BOARD, ids=str)
 def test_policies_of_the_board_say_what_they_need(spec, modal_turn, board_infos):
-    policy, (power, info) = made(spec), next(iter(board_infos.items()))
+    policy = agents.make(spec) if isinstance(spec, str) else spec
+    power, info = next(iter(board_infos.items()))
     with pytest.raises(ActionError, match=rf"reset\(agent='{power}'"):
         policy.act(None, info)
     policy.reset(power, 0)
     for without in ({}, None, board_infos, {"view": "x"}):
         with pytest.raises(ActionError, match=r"info\['view'\]"):
             policy.act(None, without)
-    if spec != "language model":  # it plays there
+    if not isinstance(spec, LMPolicy):  # it plays there
         with pytest.raises(ActionError, match="modal_env"):
             policy.act(*modal_turn)
 

@@ -65,22 +65,18 @@ def test_texts_are_shown_as_they_are(capsys: pytest.CaptureFixture[str], monkeyp
 SPEC = "exploiter:nice=prosocial,attack=(posse:force=2,more=0),units=never,last_years=0,years=1,centers=4"
 
 
-def table(columns: int) -> Table:
-    made = Table(title=Text("The attacks of " + SPEC), caption=Text("mean [95% bootstrap interval]; " * 4))
-    made.add_column("policy", overflow="fold")
-    for number in range(columns):
-        made.add_column(f"gain in case {number}", justify="right")
-    made.add_row(SPEC, *["-12.34 [-13.45, -11.23]"] * columns)
-    return made
-
-
 @pytest.mark.parametrize(("width", "columns"), [(60, 6), (80, 2), (120, 1), (None, 1)])
 def test_numbers_and_words_stay_whole(capsys, monkeypatch, width, columns):
     """A table in a file is wide."""
     monkeypatch.delenv("COLUMNS", raising=False)
     if width:
         monkeypatch.setenv("COLUMNS", str(width))
-    print_tables(table(columns))
+    table = Table(title=Text("The attacks of " + SPEC), caption=Text("mean [95% bootstrap interval]; " * 4))
+    table.add_column("policy", overflow="fold")
+    for number in range(columns):
+        table.add_column(f"gain in case {number}", justify="right")
+    table.add_row(SPEC, *["-12.34 [-13.45, -11.23]"] * columns)
+    print_tables(table)
     text = capsys.readouterr().out
     assert text.count("-12.34") == text.count("-11.23]") == columns
     assert text.count("bootstrap") == 4

@@ -214,12 +214,10 @@ def cache(tmp_path: Path) -> Iterator[ResponseCache]:
         yield opened
 
 
-def spec(policy: str = "lm:mine") -> GameSpec:
-    return GameSpec(tuple((power, policy) for power in POWERS), 0, RULES, "standard", "fast", simultaneous=True)
-
-
 def key(models: Any) -> str:
-    return specification_key(spec().to_dict(SharedModels(own=models)))
+    seats = tuple((power, "lm:mine") for power in POWERS)
+    game = GameSpec(seats, 0, RULES, "standard", "fast", simultaneous=True)
+    return specification_key(game.to_dict(SharedModels(own=models)))
 
 
 @pytest.mark.parametrize(("kind", "simultaneous"), [(Mine, True), (Plain, False)])

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import agents
 import modal_env
 import welfare_env
+from agents import DovePolicy
 from agents.lm.errors import PromptError
 from agents.lm.player.programs import program_prompt, read_program
 from agents.lm.prompts import Flavour, Prompt, build, summarise
@@ -29,6 +29,7 @@ from agents.lm.prompts.quoting import LONGEST_TRANSCRIPT, clean, message_line, q
 from agents.lm.prompts.wording import Contents
 from modal_env import FairBot
 from modal_env.envs.action_modes import find
+from tests import playing
 from welfare_env import Game, Message, Rules, View
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
@@ -130,22 +131,17 @@ def test_golden_prompt(name: str, request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="module")
 def dove_game() -> dict[str, list[tuple[View, Prompt]]]:
     """power -> the prompts of a game of doves, who keep units for many years: one in each message round, or retreat."""
-    env = welfare_env.make(years=6)
-    env.reset(seed=1)
-    policies = {agent: agents.make("dove:share=0.1") for agent in env.possible_agents}
-    for agent, policy in policies.items():
-        policy.reset(agent, 3)
-    asked: dict[str, list[tuple[View, Prompt]]] = {agent: [] for agent in policies}
-    for agent in env.agent_iter():
-        observation, _, is_over, _, info = env.last()
-        if is_over:
-            env.step(None)
-            continue
-        view = info["view"]
-        is_new = not asked[agent] or asked[agent][-1][0].phase != view.phase
-        if view.asked == "messages" or (view.phase_type == "R" and is_new):
-            asked[agent].append((view, build(view)))
-        env.step(policies[agent].act(observation, info))
+    asked: dict[str, list[tuple[View, Prompt]]] = {}
+
+    class Asked(DovePolicy):
+        def act(self, observation: Any, info: Any) -> Any:
+            view, seen = info["view"], asked.setdefault(self.agent, [])
+            is_new = not seen or seen[-1][0].phase != view.phase
+            if view.asked == "messages" or (view.phase_type == "R" and is_new):
+                seen.append((view, build(view)))
+            return super().act(observation, info)
+
+    playing.play(welfare_env.make(years=6), {power: Asked(share=0.1) for power in Game().powers}, seed=3)
     return asked
 
 
