@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from threading import Event
@@ -63,14 +64,6 @@ def path(tmp_path: Path) -> Path:
 def cache(path: Path) -> Iterator[ResponseCache]:
     with ResponseCache(path) as opened:
         yield opened
-
-
-def change(path: Path, statement: str, *values: str) -> None:
-    """Does to the file what our own code never would."""
-    connection = sqlite3.connect(path)
-    connection.execute(statement, values)
-    connection.commit()
-    connection.close()
 
 
 class Gated(ScriptedModel):
@@ -274,7 +267,8 @@ class TestFiles:
     )
     def test_what_is_no_reply(self, filled: Path, text: str) -> None:
         for wrong in (text, json.dumps(asdict(REPLY) | {"text": 5})):
-            change(filled, "UPDATE replies SET reply = ?", wrong)
+            with closing(sqlite3.connect(filled)) as connection, connection:
+                connection.execute("UPDATE replies SET reply = ?", [wrong])
             with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
                 ResponseCache(filled).get(f"{7:064}")
 
@@ -320,9 +314,8 @@ def start(policy: str, folder: Path) -> subprocess.Popen[bytes]:
 
 def stored(path: Path) -> Any:
     """The record of a store's only game, read without any code of ours."""
-    connection = sqlite3.connect(path)
-    ((record,),) = connection.execute("SELECT record FROM games").fetchall()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        ((record,),) = connection.execute("SELECT record FROM games").fetchall()
     return json.loads(zlib.decompress(record))
 
 
