@@ -15,7 +15,6 @@ from modal_env.dynamics import basins as ours
 from modal_env.dynamics.basins import basins, wilson
 from modal_env.dynamics.populations import is_trapped, payoffs_of
 from modal_env.errors import GameError
-from modal_env.games.game import ProgramGame
 from tests.modal_env.conftest import post
 
 EPSILONS = [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50), Fraction(1, 100), Fraction(1, 10_000)]
@@ -24,11 +23,6 @@ EPSILONS = [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50), Fraction(1, 100), 
 def uniform(seed: int, agents: int, starts: int) -> np.ndarray:
     """[agents, starts]"""
     return np.random.default_rng(seed).dirichlet(np.ones(agents), starts).T
-
-
-def fates(game: ProgramGame, shares: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
-    """[starts] the position of the agent that takes over, or a number below 0."""
-    return ours.fates(payoffs_of(game), np.log(shares), 1e6, tolerance)
 
 
 class TestProofs:
@@ -84,7 +78,7 @@ class TestProofs:
             paid = matrix @ softmax(logs)
             return paid - paid[1]
 
-        seen = fates(post(epsilon), near)
+        seen = ours.fates(payoffs_of(post(epsilon)), np.log(near), 1e6, 1e-6)
         assert sorted(set(seen)) == [-1, 1]
         for x, fate in zip(near.T, seen, strict=True):
             path = solve_ivp(rates, (0, 200 / e), np.log(x), "LSODA", rtol=1e-10, atol=1e-10)
