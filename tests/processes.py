@@ -6,9 +6,14 @@ import sys
 from pathlib import Path
 
 
-def python(code: str, *arguments: str, cwd: Path | None = None, **variables: str) -> str:
-    """What this code prints, which must end well; `variables` are of its environment."""
-    command, environment = [sys.executable, "-c", code, *arguments], os.environ | variables
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+def run(*arguments: str, cwd: Path | None = None, **variables: str) -> tuple[str, str]:
+    """What Python prints on stdout and on stderr; it must end well. `variables` are of its environment."""
+    command, environment = [sys.executable, *arguments], os.environ | variables
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout, done.stderr
+
+
+def python(code: str, *arguments: str, cwd: Path | None = None, **variables: str) -> str:
+    """What this code prints on stdout."""
+    return run("-c", code, *arguments, cwd=cwd, **variables)[0]

@@ -8,10 +8,7 @@ training in tests/training.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
@@ -28,6 +25,7 @@ import modal_env
 import welfare_env
 from evaluation import exact
 from evaluation.cli.commands import app
+from tests.processes import python, run
 from welfare_env import Game, Rules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,19 +75,11 @@ def played(env: Any, policies: Mapping[str, Any]) -> dict[str, float]:
     return paid
 
 
-def run(*arguments: str, cwd: Path = ROOT) -> str:
-    """What a command of Python prints, in a wide terminal without colors."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def welfare_env_command(line: str, cwd: Path = ROOT) -> str:
+def welfare_env_command(*line: str) -> str:
     """What the console script prints that pyproject.toml names."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     module, _, name = scripts["welfare-env"].partition(":")
-    return run("-c", f"import sys\nfrom {module} import {name}\nsys.exit({name}())", *line.split(), cwd=cwd)
+    return python(f"import sys\nfrom {module} import {name}\nsys.exit({name}())", *line)
 
 
 def commands(group: str = "") -> set[str]:
@@ -279,7 +269,7 @@ def test_finished_games_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_exact_values_of_toy_boards() -> None:
-    assert run("-c", "import evaluation\nprint(evaluation.exact.best_response.__name__)").strip() == "best_response"
+    assert python("import evaluation\nprint(evaluation.exact.best_response.__name__)") == "best_response\n"
     response = exact.best_response("clique:2", "prosocial", "PLAYERA", years=1)
     found = exact.exploitability("clique:2", "prosocial", 1)
     assert found.gap >= response.gain >= 0
@@ -342,5 +332,5 @@ def test_commands() -> None:
 
 def test_other_ways_to_start() -> None:
     assert welfare_env_command("--version").strip().endswith(welfare_env.__version__)
-    assert "self-play" in run("-m", "evaluation", "--help")
-    assert "best-response" in run("-m", "training", "--help")
+    assert "self-play" in run("-m", "evaluation", "--help", COLUMNS="200")[0]
+    assert "best-response" in run("-m", "training", "--help", COLUMNS="200")[0]

@@ -4,8 +4,6 @@ import email
 import email.message
 import json
 import re
-import subprocess
-import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 
 import welfare_env
-from tests.processes import python
+from tests.processes import python, run
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ["agents", "evaluation", "modal_env", "training", "welfare_env"]
@@ -31,7 +29,7 @@ def project() -> dict[str, Any]:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this tree, built in this environment: no network."""
     folder = tmp_path_factory.mktemp("wheel")
-    _run("build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT), cwd=folder)
+    run("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT), cwd=folder)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -40,13 +38,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh folder that pip has installed the wheel into, without its dependencies."""
     folder = tmp_path_factory.mktemp("installed")
-    _run("pip", "install", "-q", "--no-deps", "--no-index", "--no-compile", "--target", str(folder), str(wheel))
+    run("-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-compile", "--target", str(folder), str(wheel))
     return folder
-
-
-def _run(module: str, *arguments: str, cwd: Path = ROOT) -> None:
-    done = subprocess.run([sys.executable, "-m", module, *arguments], cwd=cwd, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _metadata(wheel: Path) -> email.message.Message:
@@ -95,7 +88,7 @@ def test_the_metadata_agree_with_pyproject(wheel: Path, project: dict[str, Any])
 
 
 def test_a_package_index_takes_and_renders_the_metadata(wheel: Path) -> None:
-    _run("twine", "check", "--strict", str(wheel))
+    run("-m", "twine", "check", "--strict", str(wheel))
 
 
 def test_the_readme_of_the_wheel_has_no_links_into_the_tree(wheel: Path) -> None:

@@ -113,9 +113,7 @@ def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.001)
     against = ["best-response", "--against", "prosocial", "--report-games", "2"]
     told = CliRunner().invoke(app, [*against, *IMITATE[1:], "--out", str(tmp_path)])

@@ -81,9 +81,7 @@ def test_the_name_of_a_folder_is_never_too_long() -> None:
         (("league",), 0.5, {"league": 0.5}),
     ],
 )
-def test_opponents_are_drawn_as_often_as_they_are_named(
-    against: tuple[str, ...], league_share: float, shares: dict[str, float]
-) -> None:
+def test_opponents_are_drawn_as_often_as_they_are_named(against, league_share, shares) -> None:
     lineup = TrainConfig(against=against, league_share=league_share).lineup
     assert dict(zip(lineup.opponents, lineup.shares, strict=True)) == pytest.approx(shares)
 

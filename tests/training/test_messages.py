@@ -126,9 +126,7 @@ def noted(runner: BatchedEnvRunner, monkeypatch: pytest.MonkeyPatch) -> dict[tup
 
 class TestRunner:
     @pytest.mark.parametrize(("map_name", "years"), [("clique:3", 2), ("standard", 1)])
-    def test_its_games_are_those_of_the_parallel_environment(
-        self, monkeypatch: pytest.MonkeyPatch, map_name: str, years: int
-    ) -> None:
+    def test_its_games_are_those_of_the_parallel_environment(self, monkeypatch, map_name: str, years: int) -> None:
         """The same words and orders give the same boards, and everybody hears what it hears there, neither more nor
         less, whenever it is asked."""
         runner = local_runner(a_play(map_name=map_name, rules=replace(RULES, years=years)))
@@ -177,9 +175,7 @@ class TestRunner:
 
 
 class TestOpponents:
-    def test_policies_hear_and_say_what_they_do_in_the_parallel_environment(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_policies_hear_and_say_what_they_do_in_the_parallel_environment(self, monkeypatch) -> None:
         """Words count; free text and unknown recipients are silence, as in lenient games."""
         inside: dict = {}
         monkeypatch.setattr(Parrot, "heard", inside, raising=False)

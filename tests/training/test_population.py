@@ -49,9 +49,7 @@ def test_initial_policies_are_distinct_and_no_mixes(begin: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_population_is_measured_exactly_and_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_population_is_measured_exactly_and_goes_on_where_it_was(tmp_path: Path, monkeypatch) -> None:
     config = replace(SMALL, out=tmp_path / "p")
     found = training.train(config)
     assert [step.step for step in found] == [0, 1]

@@ -1,5 +1,6 @@
 """Training in Ray's processes, and by RLlib's own algorithm."""
 
+import copy
 import logging
 import os
 from collections.abc import Iterator
@@ -144,5 +145,4 @@ def test_what_rllibs_own_loop_cannot_do_is_refused(tmp_path, only):
 
 
 def weights_of(algorithm: Any, name: str) -> dict[str, Any]:
-    network = algorithm.get_module(name).unwrapped().network
-    return {key: value.clone() for key, value in network.state_dict().items()}
+    return copy.deepcopy(algorithm.get_module(name).unwrapped().network.state_dict())

@@ -31,6 +31,7 @@ from welfare_env.game.view import ORDERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+BOARD: dict[str, Any] = {"map_name": "clique:3", "years": 2, "press": None}
 SMALL = {"welfare_env": {"map_name": "clique:3", "years": 1}, "modal_env": {"actions": "tokens", "budget": 4}}
 CASES = [(name, form, flat) for name in SMALL for form in ("aec", "parallel") for flat in (False, True)]
 
@@ -88,21 +89,15 @@ def test_modules_choose_what_is_legal_and_learn(name: str, form: str, flat: bool
     assert any((after[key] != value).any() for key, value in before.items())
 
 
-MAKERS = {
-    "board aec": lambda: PettingZooEnv(welfare_env.make("clique:3", years=1, press=None)),
-    "modal parallel": lambda: ParallelPettingZooEnv(modal_env.parallel_env()),
-}
-
-
 @pytest.mark.parametrize(
-    ("maker", "module", "error", "names"),
+    ("make", "module", "error", "names"),
     [
-        ("modal parallel", None, ValueError, "training.LegalOrdersModule"),
-        ("board aec", RLLIBS, KeyError, "flat=True"),
+        (lambda: ParallelPettingZooEnv(modal_env.parallel_env()), None, ValueError, "training.LegalOrdersModule"),
+        (lambda: PettingZooEnv(welfare_env.make(**BOARD)), RLLIBS, KeyError, "flat=True"),
     ],
 )
-def test_an_error_names_what_to_write(maker: str, module: Any, error: type[Exception], names: str) -> None:
-    register_env("mine", lambda env_config: MAKERS[maker]())
+def test_an_error_names_what_to_write(make: Any, module: Any, error: type[Exception], names: str) -> None:
+    register_env("mine", lambda env_config: make())
     with pytest.raises(error, match=names):
         MultiAgentEnvRunner(config=configured("mine", module), worker_index=0)
 
@@ -136,7 +131,6 @@ def test_names_are_registered_in_any_order_and_ray_is_not_needed(code: str, prin
     assert python(code).strip() == printed
 
 
-BOARD: dict[str, Any] = {"map_name": "clique:3", "years": 2, "press": None}
 ENVIRONMENTS: dict[str, Callable[..., Any]] = {
     "aec": lambda **options: welfare_env.make(**BOARD, **options),
     "parallel": lambda **options: welfare_env.parallel_env(**BOARD, **options),

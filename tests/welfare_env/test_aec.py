@@ -18,7 +18,7 @@ MODES = [
     for press, variant in ((None, "welfare"), ("tokens", "standard"), ("text", "welfare"))
 ]
 OPTIONS = {
-    "transfers": Rules(years=2, transfers=True, mediator=True),
+    "transfers": Rules(years=2, press="tokens", transfers=True, mediator=True),
     "overmilitarise": Rules(years=2, overmilitarise=True),
     "published": Rules.published(years=2),
 }
@@ -82,7 +82,7 @@ class TestMasks:
         "options", [*MODES, *(pytest.param({"rules": OPTIONS[name], "map_name": "pure"}, id=name) for name in OPTIONS)]
     )
     def test_an_open_action_is_what_the_game_allows_and_is_never_refused(self, options: dict) -> None:
-        env = made(**options)
+        env, heard = made(**options), 0
         game = env.unwrapped.game
         for agent in turns(env, np.random.default_rng(1)):
             assert env.infos[agent]["refused"] == ()
@@ -90,6 +90,11 @@ class TestMasks:
             if is_dead(env):
                 continue
             view, open_now = env.infos[agent]["view"], open_orders(env)
+            if (
+                view.vocabulary
+            ):  # nobody speaks twice to one recipient in a round: each message that is heard has a cell
+                assert np.count_nonzero(env.observe(agent)["messages"]) == len(view.messages)
+                heard += len(view.messages)
             if view.asked == "messages":
                 assert open_now == ["WAIVE"]
             elif view.phase_type == "A":
@@ -99,6 +104,7 @@ class TestMasks:
                 assert tuple(sorted(open_now)) in {tuple(sorted(orders)) for orders in view.legal_orders.values()}
         assert game.is_done
         assert all(record.void == {} for record in game.history)
+        assert (heard > 100) == game.rules.has_tokens
 
     def test_waive_is_closed_while_units_have_to_go(self) -> None:
         env = made(press=None)

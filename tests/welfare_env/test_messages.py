@@ -51,11 +51,6 @@ def speak_in(make: Callable, said: Any, **options: Any) -> tuple[Any, str, tuple
     return env, speaker, env.unwrapped._info(speaker)["refused"]
 
 
-def heard_by(env: Any, agent: str) -> np.ndarray:
-    bare = env.unwrapped
-    return (bare.observe if hasattr(bare, "observe") else bare._observation)(agent)["messages"]
-
-
 class TestVocabulary:
     def test_it_is_what_version_1_is(self) -> None:
         """Learned players keep these numbers: a change of the words needs another version."""
@@ -115,46 +110,22 @@ def spoken(draw: st.DrawFn) -> tuple[Rules, list[Message]]:
     return rules, sorted(found, key=lambda message: message.round)
 
 
-class TestWhatIsHeard:
-    @settings(max_examples=25)
-    @given(spoken())
-    def test_every_cell_is_the_last_word_between_two(self, case: tuple[Rules, list[Message]]) -> None:
-        rules, said = case
-        for player in press.players(BOARD, rules):
-            first = 0 if player == "MEDIATOR" else BOARD.powers.index(player)
-            seats = [*BOARD.powers[first:], *BOARD.powers[:first], *(["MEDIATOR"] if rules.mediator else [])]
-            seen = observe_messages(BOARD, rules, player, said)
-            assert seen.shape == (len(seats), 6)
-            for row, other in enumerate(seats):
-                ways = [(other, player), (other, "GLOBAL"), (player, other)]
-                for column in range(6):
-                    cell = (*ways[column % 3], 1 + column // 3)
-                    words = [each.text for each in said if (each.sender, each.recipient, each.round) == cell]
-                    assert seen[row, column] == (TOKENS.index(words[-1]) + 1 if words else 0)
-
-    @pytest.mark.parametrize("make", MAKERS, ids=make_named)
-    def test_it_is_what_the_view_tells(self, make: Callable) -> None:
-        env, rng = make(rules=MEDIATED, map_name="pure"), np.random.default_rng(1)
-        env.reset(seed=0)
-        heard = 0
-        while env.agents:
-            for agent in env.agents:
-                view, seen = env.unwrapped.game.view(agent), heard_by(env, agent)
-                # Nobody speaks twice to one recipient in a round, so each visible message has a cell of its own.
-                assert np.count_nonzero(seen) == len(view.messages)
-                heard += len(view.messages)
-            if make is welfare_env.parallel_env:
-                env.step({agent: words(rng, env.unwrapped.game.view(agent)) for agent in env.agents})
-            elif env.terminations[env.agent_selection]:
-                env.step(None)
-            else:
-                env.step(words(rng, env.infos[env.agent_selection]["view"]))
-        assert heard > 1000
-
-
-def words(rng: np.random.Generator, view: welfare_env.View) -> Any:
-    """No orders, and random words to all recipients; in turns for orders they are refused."""
-    return {"orders": [], "messages": {to: rng.integers(6) for to in view.recipients}}
+@settings(max_examples=25)
+@given(spoken())
+def test_every_cell_is_the_last_word_between_two(case: tuple[Rules, list[Message]]) -> None:
+    """That an environment shows each player its own: test_aec.py, test_parallel.py."""
+    rules, said = case
+    for player in press.players(BOARD, rules):
+        first = 0 if player == "MEDIATOR" else BOARD.powers.index(player)
+        seats = [*BOARD.powers[first:], *BOARD.powers[:first], *(["MEDIATOR"] if rules.mediator else [])]
+        seen = observe_messages(BOARD, rules, player, said)
+        assert seen.shape == (len(seats), 6)
+        for row, other in enumerate(seats):
+            ways = [(other, player), (other, "GLOBAL"), (player, other)]
+            for column in range(6):
+                cell = (*ways[column % 3], 1 + column // 3)
+                words = [each.text for each in said if (each.sender, each.recipient, each.round) == cell]
+                assert seen[row, column] == (TOKENS.index(words[-1]) + 1 if words else 0)
 
 
 # Spaces

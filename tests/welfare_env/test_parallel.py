@@ -92,13 +92,17 @@ def test_the_same_orders_lead_to_the_same_positions_and_rewards(options: dict, d
 
 
 def test_what_is_said_is_heard_from_the_next_step_on() -> None:
-    env, _, infos = made()
+    """And seen: a word to all, and one to the mediator alone."""
+    env, seen, infos = made(rules=Rules(press="tokens", mediator=True))
+    said = {agent: {"GLOBAL": 1, "MEDIATOR": 2} for agent in env.agents} | {"MEDIATOR": {"GLOBAL": 1}}
     for number in (1, 2, 3):
-        assert all(len(info["view"].messages) == 7 * (number - 1) for info in infos.values())
-        assert all(info["view"].message_round == number for info in infos.values())
-        _, _, _, _, infos = env.step({a: {"orders": [], "messages": {"GLOBAL": f"{a} {number}"}} for a in env.agents})
-    assert {info["view"].asked for info in infos.values()} == {"orders"}
-    assert [message.round for message in env.game.messages] == [1] * 7 + [2] * 7 + [3] * 7
+        for agent, info in infos.items():
+            assert len(info["view"].messages) == (number - 1) * (15 if agent == "MEDIATOR" else 9)
+            assert np.count_nonzero(seen[agent]["messages"]) == len(info["view"].messages)
+            assert info["view"].message_round == number
+        seen, _, _, _, infos = env.step({agent: {"orders": [], "messages": said[agent]} for agent in env.agents})
+    assert {info["view"].asked for agent, info in infos.items() if agent != "MEDIATOR"} == {"orders"}
+    assert [message.round for message in env.game.messages] == [1] * 15 + [2] * 15 + [3] * 15
 
 
 @pytest.mark.parametrize(

@@ -99,19 +99,15 @@ def test_any_map_has_a_page_and_a_game_that_has_not_begun(map_name, full_press):
 def test_annotations_stand_where_they_belong(game):
     first = next(message for message in game.history[0].messages if message.text == "I will hold.")
     promise = MarkedPromise(first.phase, first.round, first.sender, first.recipient, first.text, False)
-    data = embedded(
-        page_of(
-            game,
-            title="A title",
-            players={"FRANCE": "dove"},
-            deviators=["FRANCE"],
-            promises=[promise, MarkedPromise("S1950M", 1, "FRANCE", "ITALY", "?", None)],
-            reasoning=[Reasoning("S1901M", 1, "FRANCE", "Hm."), Reasoning("S1950M", 1, "FRANCE", "?")],
-            events=[Event("F1901M", "stab", "Et tu"), Event("S1950M", "stab", "?")],
-            measures={"Welfare": "1.0"},
-            explanations={"Welfare": "How well."},
-        )
+    page = page_of(
+        game,
+        **{"title": "A title", "players": {"FRANCE": "dove"}, "deviators": ["FRANCE"]},
+        promises=[promise, MarkedPromise("S1950M", 1, "FRANCE", "ITALY", "?", None)],
+        reasoning=[Reasoning("S1901M", 1, "FRANCE", "Hm."), Reasoning("S1950M", 1, "FRANCE", "?")],
+        events=[Event("F1901M", "stab", "Et tu"), Event("S1950M", "stab", "?")],
+        **{"measures": {"Welfare": "1.0"}, "explanations": {"Welfare": "How well."}},
     )
+    data = embedded(page)
     marked = [message for message in data["phases"][0]["messages"] if len(message) == 5]
     assert [[1, first.sender, first.recipient, first.text, [[first.text, False]]]] == marked
     assert data["phases"][0]["reasoning"] == [[1, "FRANCE", "Hm."]]
