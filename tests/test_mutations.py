@@ -1,11 +1,14 @@
-"""The script that tries mutants, on a tree of two files."""
+"""The script that tries mutants, on a tree of two files; and the one that draws them."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from coverage import CoverageData
 
+from tools import draw_mutants
 from tools.mutations import DATA, load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,3 +99,14 @@ def test_what_cannot_be_tried_is_named(tree: Path) -> None:
     status, told = run(tree, WRONG)
     assert status == 2
     assert "fail without a mutant, too: tests/test_lib.py::test_double" in told
+
+
+def test_drawn_mutants_are_programs_and_repeat_by_their_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draw_mutants, "ROOMS", ("modal_env",))  # the others take most of a minute
+    nothing = CoverageData(no_disk=True)
+    drawn = draw_mutants.draw(30, 1, nothing)
+    assert drawn == draw_mutants.draw(30, 1, nothing)
+    for each in drawn:
+        text = (ROOT / each["file"]).read_text()
+        assert text.count(each["old"]) == 1
+        assert ast.dump(ast.parse(text.replace(each["old"], each["new"]))) != ast.dump(ast.parse(text))

@@ -7,6 +7,7 @@ here: they need a server, a key or another environment; but their commands and o
 
 import contextlib
 import doctest
+import importlib
 import io
 import os
 import re
@@ -163,3 +164,34 @@ def test_an_import_from_below_is_seen(tmp_path):
     block = 'import agents.specs, agents"\n```\n```text\nfrom agents.lm.models.prices\n```\n'
     (tmp_path / "page.md").write_text(f'```\npython -c "from modal_env.best_replies.search import *; {block}')
     assert below_faces(tmp_path / "page.md") == {"modal_env.best_replies.search", "agents.specs"}
+
+
+# The reference: its pages list the public names, and their examples print what they say.
+
+REFERENCE = DOCS / "reference"
+WITH_NAMES = ("modal_env.best_replies", "agents.lm", "agents.rl", "evaluation.exact")
+EXAMPLES = sorted(path.stem for path in REFERENCE.glob("*.md") if ">>> " in path.read_text())
+
+
+@pytest.mark.parametrize("face", [*sorted(FACES), *WITH_NAMES])
+def test_a_page_lists_the_names_of_its_package(face):
+    """Functions, classes and errors are listed by the site; constants have entries of their own."""
+    page = (REFERENCE / f"{face.partition('.')[0]}.md").read_text()
+    assert page.count(f".. names:: {face}\n") == 1
+    constants = {name for name in importlib.import_module(face).__all__ if name.isupper()}
+    assert set(re.findall(rf"^\.\. py:data:: {face}\.(\w+)$", page, re.MULTILINE)) == constants
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "skipped_too"), [*((page, False) for page in EXAMPLES), ("training", True)])
+def test_examples_print_what_the_page_says(page, skipped_too, tmp_path, monkeypatch):
+    """Those of training once more, with the trainings that are skipped elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    text = (REFERENCE / f"{page}.md").read_text()
+    if skipped_too:
+        pytest.importorskip("torch")
+        text = re.sub(r"^(>>> \[row.*?) +# doctest: \+SKIP$", r"\1 != []\nTrue", text, flags=re.MULTILINE)
+        text = re.sub(r" +# doctest: \+SKIP", "", text)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    assert ">>> " in code
+    python(code, {})

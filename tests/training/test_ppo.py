@@ -79,7 +79,6 @@ def test_held_out_games_are_not_those_of_the_training():
     assert asked[0].seed not in {0, 1, *(int(stream.generate_state(1)[0]) for stream in streams)}
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(tmp_path, finished, capfd):
     """Whether or not there are reports. Nothing is printed."""
     train(replace(SMALL, out=tmp_path))
