@@ -1,7 +1,7 @@
 """The AEC environment: masks, turns, the two doors for orders, rewards, ends, seeds, the mediator."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import welfare_env
+from tests.welfare_env.positions import dislodging
 from welfare_env import Game, Rules
 
 Env = Any
@@ -141,7 +142,7 @@ class TestTurns:
         assert all(sorted(speakers) == sorted(env.possible_agents) for speakers in said.values())
         assert len(set(map(tuple, said.values()))) == len(said)
 
-    def test_retreats_are_ordered_without_messages(self, dislodging: Callable[..., Game]) -> None:
+    def test_retreats_are_ordered_without_messages(self) -> None:
         env = made(years=2)
         env.reset(options={"game": dislodging(rules=env.unwrapped.rules)})
         view = env.infos["GERMANY"]["view"]

@@ -3,12 +3,12 @@
 import itertools
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.playing import ended, ordered
+from tests.welfare_env.positions import dislodging
 from welfare_env import Game, GameOverError, PressError, Rules, UnknownPowerError
 from welfare_env.errors import IllegalOrderError, OrderError, OrderSyntaxError, PositionError
 
@@ -181,7 +181,7 @@ class TestRefusedWinters:
         assert set(in_winter.history[0].orders["FRANCE"]) == set(given) - set(void)
 
 
-def test_a_wrong_retreat_raises_and_changes_nothing(dislodging: Callable[..., Game]) -> None:
+def test_a_wrong_retreat_raises_and_changes_nothing() -> None:
     game = dislodging()
     game.submit("GERMANY", ["A BUR R RUH"])
     before = frozen(game)

@@ -14,6 +14,7 @@ from diplomacy.utils import convoy_paths
 
 import welfare_env
 from tests.processes import python
+from tests.welfare_env.positions import play_on
 from welfare_env import Game, MapFormatError, RecordError, Rules, UnknownMapError, load_board, map_names
 from welfare_env.board import cache, map_file
 from welfare_env.board.map_file import load_source
@@ -146,9 +147,7 @@ class TestOwnMaps:
         assert board.kind == dict.fromkeys(coasts, "coast") | dict.fromkeys(seas, "sea") | {"PAR": "land"}
         assert "A EDI - BEL VIA" in board.orders.index
 
-    def test_can_be_played_saved_and_loaded(
-        self, isle: Callable[..., str], tmp_path: Path, play_on: Callable[..., Game]
-    ) -> None:
+    def test_can_be_played_saved_and_loaded(self, isle: Callable[..., str], tmp_path: Path) -> None:
         game, path = play_on(Game(isle(), Rules(years=3)), np.random.default_rng(0)), tmp_path / "game.json"
         game.save(path)
         assert Game.load(path, map_name=isle()).record() == game.record()

@@ -1,12 +1,10 @@
 """The arrays that learners see, decoded again and compared with the position in words."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import welfare_env
+from tests.welfare_env.positions import draw_orders, play_on, scatter
 from welfare_env import Board, Game, Rules, load_board
 from welfare_env.engine import DISLODGED, State, layout_of
 from welfare_env.envs.observation import board_space, num_features, observe
@@ -116,7 +114,7 @@ def check_retreat(decoded: Decoded, owner: int, piece: int, places: set[int]) ->
 
 
 @pytest.mark.parametrize("map_name", ["standard", "clique:3"])
-def test_random_positions_can_be_read_back(map_name: str, play_on: Callable[..., Game], scatter: Callable) -> None:
+def test_random_positions_can_be_read_back(map_name: str) -> None:
     board, rng = load_board(map_name), np.random.default_rng(0)
     start = scatter(board, rng, len(board.provinces) // 2)
     welfare = {power: int(points) for power, points in zip(board.powers, rng.integers(-50, 50, 20), strict=False)}
@@ -163,7 +161,7 @@ def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None
 
 
 @pytest.mark.parametrize("phase", ["M", "R", "A"])
-def test_ones_own_orders_are_seen_and_those_of_others_are_not(phase: str, draw_orders: Any, scatter: Callable) -> None:
+def test_ones_own_orders_are_seen_and_those_of_others_are_not(phase: str) -> None:
     board, rng = load_board(), np.random.default_rng(3)
     game = Game.from_position("S1901M", *scatter(board, rng, 45))
     while not game.phase.endswith(phase):
@@ -200,7 +198,7 @@ def test_huge_points_stay_in_the_space() -> None:
 
 
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_positions_with_different_legal_futures_look_different(map_name, play_on, scatter) -> None:
+def test_positions_with_different_legal_futures_look_different(map_name) -> None:
     """Over random games from crowded positions; in retreats also with one of a unit's retreats less."""
     board, layout, seen, retreats = load_board(map_name), layout_of(load_board(map_name)), {}, 0
     for seed in (3, 5, 6, 9):  # with retreats

@@ -1,15 +1,14 @@
 """The parallel environment: slots and choices, and the same game with the same rewards as the AEC one."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import welfare_env
+from tests.welfare_env.positions import draw_orders
 from welfare_env import Game, Rules
 
-Drawer = Callable[[Game, str, np.random.Generator], list[str]]
 MODES = [
     pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
     for press, variant in ((None, "welfare"), ("tokens", "standard"), ("text", "welfare"))
@@ -73,7 +72,7 @@ def test_winter_choices() -> None:
 
 
 @pytest.mark.parametrize("options", SAME)
-def test_the_same_orders_lead_to_the_same_positions_and_rewards(options: dict, draw_orders: Drawer) -> None:
+def test_the_same_orders_lead_to_the_same_positions_and_rewards(options: dict) -> None:
     aec, env = welfare_env.make(**options, years=2), welfare_env.parallel_env(**options, years=2)
     aec.reset(seed=0)
     env.reset(seed=0)

@@ -4,13 +4,14 @@ the rulebook where the package decides otherwise.
 ``pytest tests/welfare_env/test_playthrough.py --update-golden`` writes the files anew.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import welfare_env
+from tests.welfare_env.positions import play_on
 from welfare_env import Game, PhaseRecord, Rules
 from welfare_env.engine.engines import ENGINES
 
@@ -74,7 +75,7 @@ def talk_on(rules: Rules, engine: str, rng: np.random.Generator) -> Game:
 
 
 @pytest.mark.parametrize(("name", "engine"), PLAYED)
-def test_playthrough(name: str, engine: str, play_on: Callable[..., Game], request: pytest.FixtureRequest) -> None:
+def test_playthrough(name: str, engine: str, request: pytest.FixtureRequest) -> None:
     rules, rng = GAMES[name], np.random.default_rng(2024)
     game = talk_on(rules, engine, rng) if rules.has_tokens else play_on(Game("standard", rules, engine), rng)
     played, path = as_text(game), GOLDEN / f"{name}.txt"

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.playing import ended, ordered
+from tests.welfare_env.positions import scatter, speak_and_order
 from welfare_env import Game, RecordError, Rules, RulesError, load_board
 
-Act = Callable[[Game, np.random.Generator], None]
 WELFARE = Rules(years=2, transfers=True, progressive=(1, 2), mediator=True)
 STANDARD = Rules(variant="standard", years=2)
 TOKENS = Rules(years=1, press="tokens", mediator=True)
@@ -33,7 +33,7 @@ def saved(game: Game) -> Any:
 
 
 @pytest.fixture(scope="module", params=[WELFARE, STANDARD, TOKENS], ids=["welfare", "standard", "tokens"])
-def states(request: pytest.FixtureRequest, speak_and_order: Act, scatter: Callable[..., Any]) -> list[Game]:
+def states(request: pytest.FixtureRequest) -> list[Game]:
     """Copies of one random game: in every phase after its orders, and at the end."""
     rng, found = np.random.default_rng(1), []
     game = Game.from_position("S1901M", *scatter(load_board(), rng, 40), rules=request.param)
@@ -109,7 +109,7 @@ def test_what_is_no_path_or_no_regular_file(path: Any, tmp_path: Path, monkeypat
 
 
 @pytest.fixture(scope="module")
-def small(speak_and_order: Act) -> Callable[[], Any]:
+def small() -> Callable[[], Any]:
     """``small()``: the record of a whole game on a small board, with everything a record can hold."""
     rules = Rules(years=2, transfers=True, message_rounds=1)
     dislodged = {"AUSTRIA": {"A VIE": ["PAR", "LON"]}, "TURKEY": {"A CON": ["PAR"]}}

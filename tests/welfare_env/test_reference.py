@@ -1,6 +1,5 @@
 """Every engine against the `diplomacy` package driven directly, after every phase of random games."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +8,10 @@ import pytest
 
 from tests.playing import ordered, package_game
 from tests.processes import python
+from tests.welfare_env.positions import draw_orders, play_on, scatter
 from welfare_env import Game, Rules, load_board, map_names
 from welfare_env.engine.engines import ENGINES, make_engine
 
-Drawer = Callable[[Game, str, np.random.Generator], list[str]]
 RULES = Rules(variant="standard", years=6, press=None, adjudication="package")
 QUICK, LARGE = {"standard", "ancmed"}, {"world", "known_world_901"}
 OTHER_MAPS = sorted({*map_names()} - QUICK - LARGE)
@@ -74,7 +73,7 @@ def begin(map_name: str, rules: Rules, start: Start) -> tuple[list[Game], Any]:
     ], theirs
 
 
-def play_all(map_name: str, rules: Rules, seed: int, draw_orders: Drawer, start: Start = None) -> Game:
+def play_all(map_name: str, rules: Rules, seed: int, start: Start = None) -> Game:
     """Plays one random game with every engine and in the package, comparing everything after every phase."""
     rng = np.random.default_rng(seed)
     games, theirs = begin(map_name, rules, start)
@@ -96,41 +95,39 @@ def play_all(map_name: str, rules: Rules, seed: int, draw_orders: Drawer, start:
 
 
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_random_game_is_the_packages(map_name: str, draw_orders: Drawer) -> None:
-    assert len(play_all(map_name, RULES, 0, draw_orders).history) >= 12
+def test_random_game_is_the_packages(map_name: str) -> None:
+    assert len(play_all(map_name, RULES, 0).history) >= 12
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_crowded_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
+def test_crowded_game_is_the_packages(map_name: str, seed: int) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 40)
-    game = play_all(map_name, replace(RULES, years=3), seed, draw_orders, start)
+    game = play_all(map_name, replace(RULES, years=3), seed, start)
     assert any(record.phase.endswith("R") for record in game.history)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 110))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_long_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
+def test_long_random_game_is_the_packages(map_name: str, seed: int) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 50)
-    play_all(map_name, replace(RULES, years=25), seed, draw_orders, start)
+    play_all(map_name, replace(RULES, years=25), seed, start)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("map_name", OTHER_MAPS)
-def test_random_game_on_other_maps_is_the_packages(map_name: str, draw_orders: Drawer, scatter: Callable) -> None:
+def test_random_game_on_other_maps_is_the_packages(map_name: str) -> None:
     board = load_board(map_name)
     start = scatter(board, np.random.default_rng(0), len(board.provinces) // 2)
-    play_all(map_name, RULES, 0, draw_orders)
-    play_all(map_name, RULES, 0, draw_orders, start)
+    play_all(map_name, RULES, 0)
+    play_all(map_name, RULES, 0, start)
 
 
 @pytest.mark.parametrize(
     ("map_name", "variant"), [("standard", "welfare"), ("standard", "standard"), ("ancmed", "welfare")]
 )
-def test_what_an_engine_answers_depends_on_the_state_alone(
-    engine: str, map_name: str, variant: str, play_on: Callable[..., Game], scatter: Callable
-) -> None:
+def test_what_an_engine_answers_depends_on_the_state_alone(engine: str, map_name: str, variant: str) -> None:
     """A game's states are played again in any sequence, and survive the way through words."""
     rules, rng, board = Rules(variant=variant, years=3, press=None), np.random.default_rng(3), load_board(map_name)
     begin = Game.from_position(

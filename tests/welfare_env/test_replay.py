@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.playing import ordered
+from tests.welfare_env.positions import full_press
 from welfare_env import Game, RecordError, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import events
@@ -35,7 +36,7 @@ def embedded(page):
 
 
 @pytest.fixture(scope="module")
-def game(full_press):
+def game():
     return full_press(years=2)
 
 
@@ -89,7 +90,7 @@ def test_root_nash_welfare_so_far_is_the_geometric_mean_a_year(game):
 
 
 @pytest.mark.parametrize("map_name", ["ancmed", "shared-clique:3"])
-def test_any_map_has_a_page_and_a_game_that_has_not_begun(map_name, full_press):
+def test_any_map_has_a_page_and_a_game_that_has_not_begun(map_name):
     assert len(embedded(page_of(Game(map_name)))["phases"]) == 1
     game = full_press(map_name, years=1, message_rounds=1)
     assert len(embedded(page_of(game))["phases"]) == len(game.history) + 1

@@ -10,6 +10,7 @@ import pytest
 
 import welfare_env
 from benchmarks.replay import findings
+from tests.welfare_env.positions import full_press
 from tests.welfare_env.test_replay import HOSTILE as hostile
 from tools.browser import Browser, BrowserError, chromium
 from welfare_env import Game, Rules
@@ -45,7 +46,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def game(full_press) -> Game:
+def game() -> Game:
     return full_press(years=2, message_rounds=2)
 
 
@@ -175,7 +176,7 @@ def test_controls_orders_and_ranking_are_in_sight_without_scrolling(browser, fol
         ("standard", {"years": 1, "variant": "standard"}),
     ],
 )
-def test_nothing_is_complained_of_in_whole_games(browser, folder, full_press, map_name, rules):
+def test_nothing_is_complained_of_in_whole_games(browser, folder, map_name, rules):
     game = full_press(map_name, **rules)
     game.replay(folder / "whole.html")
     browser.open(folder / "whole.html")

@@ -4,7 +4,6 @@ The engines are compared with each other in tests/engine/test_equivalence.py, an
 test_reference.py.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,14 @@ import numpy as np
 import pytest
 
 from tests.playing import ordered
+from tests.welfare_env.positions import dislodging, play_on, winter
 from welfare_env import Game, IllegalOrderError, PressError, Rules, RulesError, load_board, make, parallel_env
 
-Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
 STANDARD = Rules(variant="standard")
 RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the package sees a game and not a solitaire
 
 
-def test_a_winter_gains_centers_less_units(winter: Position) -> None:
+def test_a_winter_gains_centers_less_units() -> None:
     units = {"FRANCE": ["A PAR"], "ITALY": ["A ROM"]}  # Italy owns nothing
     game = winter(units, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS}, welfare={"FRANCE": 7})
     game.advance()
@@ -36,7 +35,7 @@ def test_a_winter_gains_centers_less_units(winter: Position) -> None:
     ],
 )
 def test_in_every_winter_of_random_games_the_gain_is_centers_less_units(
-    engine: str, map_name: str, years: int, games: int, play_on: Callable[..., Game]
+    engine: str, map_name: str, years: int, games: int
 ) -> None:
     for seed in range(games if engine != "reference" else games // 5):
         history = play_on(Game(map_name, Rules(years=years), engine), np.random.default_rng(seed)).history
@@ -57,7 +56,7 @@ class TestPress:
         with pytest.raises(PressError, match="press"):
             Game(rules=rules).send("FRANCE", "GLOBAL", "Hello")
 
-    def test_none_in_retreat_phases(self, dislodging: Position) -> None:
+    def test_none_in_retreat_phases(self) -> None:
         game = dislodging()
         with pytest.raises(PressError, match="S1901R"):
             game.send("FRANCE", "GLOBAL", "Hello")
@@ -66,11 +65,11 @@ class TestPress:
 class TestStandardGame:
     """What the comparison with the `diplomacy` package (test_reference.py) does not see."""
 
-    def test_standard_never_gives_welfare_points(self, play_on: Callable[..., Game]) -> None:
+    def test_standard_never_gives_welfare_points(self) -> None:
         game = play_on(Game("pure", Rules(variant="standard", years=3)), np.random.default_rng(0))
         assert set(game.welfare.values()) == {0}
 
-    def test_standard_allows_no_more_disbands_than_needed(self, winter: Position) -> None:
+    def test_standard_allows_no_more_disbands_than_needed(self) -> None:
         units = {"FRANCE": ["A PAR", "A MAR", "A BUR"], "GERMANY": ["A BER"]}
         game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, STANDARD)
         with pytest.raises(IllegalOrderError, match="A MAR D"):
@@ -115,7 +114,7 @@ class TestEndOfTheGame:
 
 
 @pytest.mark.parametrize(("retreats", "gain"), [(["A BUR R RUH"], 2 - 1), ([], 2)])
-def test_points_are_gained_in_a_retreat_phase(dislodging: Position, retreats: list[str], gain: int) -> None:
+def test_points_are_gained_in_a_retreat_phase(retreats: list[str], gain: int) -> None:
     """The authors' program added the points then, too. A unit that disbands in it counts no more."""
     game = dislodging(rules=Rules(retreat_welfare=True))
     assert (game.phase, set(game.welfare.values())) == ("S1901R", {0})
@@ -200,30 +199,30 @@ class TestProgressive:
 class TestTransfers:
     RULES = Rules(transfers=True)
 
-    def given(self, winter: Position, orders: list[str], **more: Any) -> Game:
+    def given(self, orders: list[str], **more: Any) -> Game:
         """France owns five points and gives."""
         game = winter({}, {}, self.RULES, welfare={"FRANCE": 5})
         return ordered(game, {"FRANCE": orders}, **more)
 
-    def test_an_order_gives_one_point(self, winter: Position) -> None:
-        game = self.given(winter, ["GIVE GERMANY", "GIVE ITALY", "GIVE GERMANY"])
+    def test_an_order_gives_one_point(self) -> None:
+        game = self.given(["GIVE GERMANY", "GIVE ITALY", "GIVE GERMANY"])
         assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 2, "GERMANY": 2, "ITALY": 1}
 
-    def test_nobody_gives_more_than_it_owns(self, winter: Position) -> None:
+    def test_nobody_gives_more_than_it_owns(self) -> None:
         with pytest.raises(IllegalOrderError, match="5"):
-            self.given(winter, ["GIVE GERMANY"] * 6)
-        game = self.given(winter, ["GIVE GERMANY"] * 6, strict=False)
+            self.given(["GIVE GERMANY"] * 6)
+        game = self.given(["GIVE GERMANY"] * 6, strict=False)
         assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (0, 5)
 
-    def test_nobody_gives_to_itself_or_before_winter(self, winter: Position) -> None:
+    def test_nobody_gives_to_itself_or_before_winter(self) -> None:
         with pytest.raises(IllegalOrderError, match="FRANCE"):
-            self.given(winter, ["GIVE FRANCE"])
+            self.given(["GIVE FRANCE"])
         game = Game.from_position("F1901M", {}, {}, welfare={"FRANCE": 3}, rules=self.RULES)
         with pytest.raises(IllegalOrderError, match="GIVE GERMANY"):
             game.submit("FRANCE", ["GIVE GERMANY"])
 
 
-def test_units_may_exceed_centers_and_the_difference_is_subtracted(winter: Position) -> None:
+def test_units_may_exceed_centers_and_the_difference_is_subtracted() -> None:
     units = {"FRANCE": ["A PAR", "A BEL", "A RUH"]}
     game = ordered(winter(units, {"FRANCE": ["PAR"], **RIVALS}, Rules(overmilitarise=True)), {})
     assert (game.units["FRANCE"], game.welfare["FRANCE"]) == (("A PAR", "A BEL", "A RUH"), -2)

@@ -1,17 +1,16 @@
 """What a power sees: all that it may, nothing hidden, as it was at that moment, and nothing it could change."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.welfare_env.positions import play_on
 from welfare_env import Board, Game, PhaseRecord, Rules, View
 from welfare_env.game.position import Position
-
-PlayOn = Callable[..., Game]
 
 
 def public(value: object) -> list[str]:
@@ -34,7 +33,7 @@ def flat(value: Any) -> Any:
 
 
 @pytest.fixture
-def played(play_on: PlayOn) -> Game:
+def played() -> Game:
     """Some phases of random play with messages, in the middle of a phase."""
     game = Game(rules=Rules(years=3))
     for number in range(4):
@@ -74,7 +73,7 @@ class TestContents:
         assert Game(rules=Rules(press=None)).view("FRANCE").encode_orders(["A PAR H"]) == ["A PAR H"]
 
 
-def test_two_views_of_one_moment_are_equal_and_later_moves_do_not_change_them(played: Game, play_on: PlayOn) -> None:
+def test_two_views_of_one_moment_are_equal_and_later_moves_do_not_change_them(played: Game) -> None:
     touched, untouched = played.view("FRANCE"), played.view("FRANCE")
     assert touched == untouched != played.view("GERMANY")
     before = flat(touched)
