@@ -36,14 +36,6 @@ SMALL = ModalConfig("program:FairBot", iterations=5, games=8, save_every=2)
 TOKENS = ModalConfig("mix:FairBot=1/2,DefectBot=1/2", "tokens", iterations=5, games=8, save_every=2, budget=5)
 
 
-def learnt(folder: Path, *given: str, **options: object) -> ModalResult:
-    return train_modal(ModalConfig(*given, out=folder, **options))
-
-
-def commonest(result: ModalResult) -> modal_env.Agent:
-    return result.shares[0][0]
-
-
 # What is learnt. The same opponents as in docs/training-modal.md, with fewer games.
 
 
@@ -53,10 +45,11 @@ def commonest(result: ModalResult) -> modal_env.Agent:
     [("FairBot", "CooperateBot"), ("PrudentBot", "FairBot"), ("CooperateBot", "DefectBot")],
 )
 def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponent: str, reply: str) -> None:
-    result = learnt(tmp_path, f"program:{opponent}", iterations=25, games=128, lr=0.1)
+    result = train_modal(ModalConfig(f"program:{opponent}", iterations=25, games=128, lr=0.1, out=tmp_path))
     best = BestReplyPolicy(agents.make(f"program:{opponent}")).program(result.config.setting())
-    assert commonest(result).name == best.name == result.best_reply[0].name == reply
-    assert result.shares[0][1] > Fraction(9, 10)
+    commonest, share = result.shares[0]
+    assert commonest.name == best.name == result.best_reply[0].name == reply
+    assert share > Fraction(9, 10)
     assert 0 <= result.gap < Fraction(1, 20)
     assert result.history[-1].logged["exact/gap"] < 0.1 < result.history[0].logged["exact/gap"]
 
