@@ -63,15 +63,6 @@ def made(**options: Any) -> Env:
     return env
 
 
-def to_winter(env: Env) -> Env:
-    """Goes on without orders until somebody is asked in Winter."""
-    while True:
-        view = env.infos[env.agent_selection]["view"]
-        if (view.phase_type, view.asked) == ("A", "orders"):
-            return env
-        env.step(view.encode_orders([]))
-
-
 def open_orders(env: Env) -> list[str]:
     """What the mask leaves open to the agent whose turn it is."""
     mask = env.observe(env.agent_selection)["action_mask"]
@@ -229,8 +220,9 @@ class TestRewards:
 
     def test_points_come_at_the_end_of_winter_and_the_mediator_gets_their_sum(self) -> None:
         env = made(rules=Rules(years=1, mediator=True), map_name="pure")
-        to_winter(env)
-        assert not any(env.rewards.values())
+        while (view := env.infos[env.agent_selection]["view"]).phase_type != "A" or view.asked == "messages":
+            assert not any(env.rewards.values())
+            env.step(view.encode_orders([]))
         while not any(env.terminations.values()):
             view = env.infos[env.agent_selection]["view"]
             disbands = [f"{unit} D" for unit in view.units[view.power] if view.power != "FRANCE"]

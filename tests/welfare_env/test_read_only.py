@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import welfare_env
+from tests.playing import ordered
 from welfare_env import Game
 from welfare_env.engine.tables import tables_of
 from welfare_env.envs.vector import VectorEnv
@@ -37,17 +38,11 @@ DEEP = {"board", "orders", "tables", "position", "state", "legal", "adjustments"
 DEEP |= {"engine", "opening", "setting"}
 
 
-def vector(threads: int) -> VectorEnv:
-    games = welfare_env.vector_env(3, years=2, threads=threads)
+def vector() -> VectorEnv:
+    games = welfare_env.vector_env(3, years=2, threads=2)
     games.reset(seed=0)
     games.step(games.sample())
     return games
-
-
-def played() -> Game:
-    game = Game()
-    game.advance()
-    return game
 
 
 def in_turns() -> Any:
@@ -65,9 +60,9 @@ def at_once() -> Any:
 
 HANDED_OUT: dict[str, Callable[[], Any]] = {
     "board": lambda: (welfare_env.load_board(), tables_of(welfare_env.load_board())),
-    "game": played,
-    "view": lambda: played().view("FRANCE"),
-    "two threads": lambda: vector(2),
+    "game": lambda: ordered(Game(), {}),
+    "view": lambda: ordered(Game(), {}).view("FRANCE"),
+    "two threads": vector,
     "in turns": in_turns,
     "at once": at_once,
 }
@@ -87,7 +82,7 @@ COPIED = {"units", "dislodged", "retreats", "owners", "welfare", "influence"}
 
 
 def test_parts_of_a_state_are_copies() -> None:
-    state = played().position.state
+    state = ordered(Game(), {}).position.state
     before = state.row.copy()
     for name in COPIED:
         getattr(state, name)[:] = 99
@@ -102,8 +97,8 @@ def test_parts_of_a_state_are_copies() -> None:
         (in_turns, lambda env: env.state()),
         (at_once, lambda env: env._observations()),
         (at_once, lambda env: env.state()),
-        (lambda: vector(2), lambda games: games.observe([0, 1], [2, 3])),
-        (lambda: vector(2), lambda games: games.legal.padded()),
+        (vector, lambda games: games.observe([0, 1], [2, 3])),
+        (vector, lambda games: games.legal.padded()),
     ],
 )
 def test_answers_are_the_callers(make: Callable[[], Any], answer: Callable[[Any], Any]) -> None:
@@ -118,7 +113,7 @@ def test_answers_are_the_callers(make: Callable[[], Any], answer: Callable[[Any]
 
 
 def test_what_a_step_returns_is_the_callers() -> None:
-    games, others = vector(2), vector(2)
+    games, others = vector(), vector()
     for _ in range(12):
         choices = games.sample()
         np.testing.assert_array_equal(choices, others.sample())
