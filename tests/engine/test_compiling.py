@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-import pytest
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
@@ -27,9 +26,7 @@ FILES = {
 }
 
 
-def test_a_change_of_one_file_compiles_the_kernels_of_the_others_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_of_one_file_compiles_the_kernels_of_the_others_anew(tmp_path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     for name, text in FILES.items():
         (tmp_path / f"{name}.py").write_text(text)
@@ -74,9 +71,7 @@ def test_each_kernel_knows_the_files_of_those_it_may_call() -> None:
         assert set.union(*map(stamps, modules)) == {known}
 
 
-def test_only_what_is_ours_is_told_and_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_what_is_ours_is_told_and_once(monkeypatch, capsys) -> None:
     """By numba's events, without compiling; test_checked.py has the notice of a real compilation."""
 
     def told(module: str) -> str:

@@ -76,9 +76,7 @@ IMITATE += ["--minibatch", "64", "--width", "4", "--imitate", "dumbbot", "--imit
         ("learning", "the training is saved after iteration 1; the same command resumes it"),
     ],
 )
-def test_an_interruption_tells_what_is_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, kept: str, lasting_lines: Lines
-) -> None:
+def test_an_interruption_tells_what_is_saved(tmp_path, monkeypatch, stage, kept, lasting_lines) -> None:
     stages = []
     enter = console.TrainingProgress._enter
 

@@ -32,13 +32,6 @@ def test_the_single_file_is_short(cleanrl):
     assert len(Path(cleanrl.__file__).read_text().splitlines()) <= 250
 
 
-def decided(cleanrl: ModuleType, phases: list[int], values: list[float]) -> object:
-    """Decisions of one power in one game."""
-    where = np.stack([np.array(phases), np.zeros(len(phases), int), np.zeros(len(phases), int)])
-    nothing = np.zeros((len(phases), 1))
-    return cleanrl.Decisions(where, nothing, nothing, nothing, np.array(values, np.float32))
-
-
 @pytest.mark.parametrize(
     ("phases", "values", "end", "lambda_", "wanted"),
     [
@@ -50,8 +43,9 @@ def decided(cleanrl: ModuleType, phases: list[int], values: list[float]) -> obje
 def test_a_decision_is_paid_until_the_next_one_and_not_for_the_next_game(cleanrl, phases, values, end, lambda_, wanted):
     rewards = np.array([1, 2, 4, 8], np.float32).reshape(4, 1, 1)
     ends, ahead = (np.arange(4) == end).reshape(4, 1), np.full((1, 1), 16, np.float32)
-    found = cleanrl.advantages(decided(cleanrl, phases, values), rewards, ends, ahead, 1.0, lambda_)
-    assert found.tolist() == wanted
+    where, nothing = np.stack([phases, [0, 0], [0, 0]]), np.zeros((2, 1))  # decisions of one power in one game
+    notes = cleanrl.Decisions(where, nothing, nothing, nothing, np.array(values, np.float32))
+    assert cleanrl.advantages(notes, rewards, ends, ahead, 1.0, lambda_).tolist() == wanted
 
 
 @pytest.mark.slow

@@ -218,9 +218,7 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
         ({"iterations": 0}, TrainingError, "iterations=0"),
     ],
 )
-def test_bad_options_are_told_before_anything_is_written(
-    tmp_path: Path, options: dict, error: type[Exception], told: str
-) -> None:
+def test_bad_options_are_told_before_anything_is_written(tmp_path, options, error, told) -> None:
     with pytest.raises(error, match=told):
         train_modal(ModalConfig(out=tmp_path / "new", **options))
     assert not (tmp_path / "new").exists()

@@ -261,9 +261,7 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"game": "chess"}, "chess"),
     ],
 )
-def test_damaged_and_later_players_are_refused(
-    player: Path, tmp_path: Path, change: dict[str, Any], names: str
-) -> None:
+def test_damaged_and_later_players_are_refused(player, tmp_path, change, names) -> None:
     folder = shutil.copytree(player, tmp_path / "copy")
     about = json.loads((folder / "checkpoint.json").read_text())
     (folder / "checkpoint.json").write_text(json.dumps(about | change))

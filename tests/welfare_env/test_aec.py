@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -200,9 +199,7 @@ class TestRevisedOrders:
 
 class TestRewards:
     @pytest.mark.parametrize("options", RULES, ids=str)
-    def test_under_every_rule_they_sum_to_the_scores_of_a_game_that_can_be_saved(
-        self, options: dict[str, Any], tmp_path: Path
-    ) -> None:
+    def test_under_every_rule_they_sum_to_the_scores_of_a_game_that_can_be_saved(self, options, tmp_path) -> None:
         rules = Rules(**{"years": 2, "message_rounds": 1} | options)
         env, paid, rng = made(rules=rules, map_name="pure"), defaultdict(list), np.random.default_rng(5)
         for agent in env.agent_iter():

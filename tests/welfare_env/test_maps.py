@@ -204,9 +204,7 @@ class TestFaults:
             ("VICTORY 4", "MAP nowhere", "INSTALLED"),
         ],
     )
-    def test_faults_are_told(
-        self, isle: Callable[..., str], capfd: pytest.CaptureFixture[str], old: str, new: str, told: str
-    ) -> None:
+    def test_faults_are_told(self, isle, capfd, old, new, told) -> None:
         with pytest.raises(MapFormatError, match=r"isle\.map") as error:
             load_board(isle(old, new))
         assert told in str(error.value).upper()

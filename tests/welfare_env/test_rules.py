@@ -34,9 +34,7 @@ def test_a_winter_gains_centers_less_units() -> None:
         pytest.param("standard", 10, 60, id="standard, long", marks=pytest.mark.slow),
     ],
 )
-def test_in_every_winter_of_random_games_the_gain_is_centers_less_units(
-    engine: str, map_name: str, years: int, games: int
-) -> None:
+def test_in_every_winter_of_random_games_the_gain_is_centers_less_units(engine, map_name, years, games) -> None:
     for seed in range(games if engine != "reference" else games // 5):
         history = play_on(Game(map_name, Rules(years=years), engine), np.random.default_rng(seed)).history
         for record in history:
