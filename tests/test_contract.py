@@ -99,6 +99,11 @@ def test_the_environment_is_the_papers_unless_told_otherwise() -> None:
     assert played(fast, {}) == played(reference, {})
 
 
+def test_the_same_seed_gives_the_same_games() -> None:
+    one, two, other = (evaluation.self_play("random", games=2, seed=seed, **QUICK).to_dict() for seed in (5, 5, 6))
+    assert one == two != other
+
+
 # Games by hand, rules
 
 
