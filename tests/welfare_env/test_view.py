@@ -76,6 +76,7 @@ class TestContents:
 def test_two_views_of_one_moment_are_equal_and_later_moves_do_not_change_them(played: Game) -> None:
     touched, untouched = played.view("FRANCE"), played.view("FRANCE")
     assert touched == untouched != played.view("GERMANY")
+    assert Game().view("FRANCE") != Game.from_position("S1901M", {}, {}).view("FRANCE")
     before = flat(touched)
     played.send("GERMANY", "FRANCE", "too late")
     played.submit("FRANCE", [])
