@@ -28,7 +28,7 @@ from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
 from evaluation.play.runner import Runner
 from tests.agents.lm.transport import FailingServer
-from tests.evaluation.conftest import PATIENCE, Models
+from tests.evaluation.conftest import PATIENCE, Models, call
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)
@@ -230,10 +230,9 @@ def test_the_command_line_tells_when_a_budget_is_used_up(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with StubServer() as server:
         policy = f"lm:openai/any,base_url={server.url}/v1"
-        outcome = CliRunner().invoke(app, [*COMMAND[3:], policy, "--workers", "1", "--budget-tokens", "60000"])
-    assert outcome.exit_code == 3
-    assert "budget of 60,000 tokens does not allow another call" in outcome.output
-    assert "run the same command with a larger budget" in outcome.output
+        told = call(*COMMAND[3:], policy, "--workers", "1", "--budget-tokens", "60000", code=3)
+    assert "budget of 60,000 tokens does not allow another call" in told
+    assert "run the same command with a larger budget" in told
 
 
 def test_exploitability_tells_what_was_used_in_each_game_once():

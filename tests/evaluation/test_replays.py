@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 from diplomacy.utils.export import to_saved_game_format
-from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.playing import play_game
@@ -223,48 +221,39 @@ def saved(tmp_path, monkeypatch):
     return path
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [*arguments])
-
-
 def test_it_writes_a_game_that_replay_reads(saved, tmp_path):
-    done = run("import", "game.json")
-    assert done.exit_code == 0, done.output
-    assert done.output.splitlines()[0] == "diplomacy: standard map, standard rules, S1901M to F1901M, 2 phases"
-    assert run("replay", "game-imported.json", "-o", "game.html").exit_code == 0
+    told = call("import", "game.json").splitlines()
+    assert told[0] == "diplomacy: standard map, standard rules, S1901M to F1901M, 2 phases"
+    call("replay", "game-imported.json", "-o", "game.html")
     assert (tmp_path / "game.html").read_text(encoding="utf-8").startswith("<!doctype html")
 
 
 def test_it_does_not_replace_the_file_that_it_reads(saved):
     before = saved.read_bytes()
-    done = run("import", "game.json", "--out", "./game.json")
-    assert done.exit_code == 2
-    assert "is the input file" in done.output
+    assert "is the input file" in call("import", "game.json", "--out", "./game.json", code=2)
     assert saved.read_bytes() == before
 
 
 def test_it_replaces_only_the_same_game(saved, tmp_path):
-    assert run("import", "game.json").exit_code == 0
-    done = run("import", "game.json", "--until", "F1901M")
-    assert "S1901M to S1901M, 1 phase\n" in done.output
+    call("import", "game.json")
+    assert "S1901M to S1901M, 1 phase\n" in call("import", "game.json", "--until", "F1901M")
     for other in ("{}", "not JSON", json.dumps({"welfare_env": {"imported": {"program": "diplomacy", "id": "other"}}})):
         (tmp_path / "game-imported.json").write_text(other, encoding="utf-8")
-        refused = run("import", "game.json")
-        assert refused.exit_code == 2
-        assert "exists and is not this game: give another name with --out" in refused.output
+        refused = call("import", "game.json", code=2)
+        assert "exists and is not this game: give another name with --out" in refused
         assert (tmp_path / "game-imported.json").read_text(encoding="utf-8") == other
 
 
 def test_errors_name_options_that_work(saved, tmp_path):
     game = json.loads(saved.read_text(encoding="utf-8"))
     Path("two.json").write_text(f"{json.dumps(game)}\n{json.dumps(game)}", encoding="utf-8")
-    assert "give --game 1 to 2" in run("import", "two.json").output
+    assert "give --game 1 to 2" in call("import", "two.json", code=2)
     for number, told in ((1, "FRANCE A BUR in the file"), (2, "--until F1901M")):
         wrong = json.loads(json.dumps(game))
         wrong["phases"][number]["state"]["units"]["FRANCE"][0] = "A BUR"
         Path("wrong.json").write_text(json.dumps(wrong), encoding="utf-8")
-        assert told in run("import", "wrong.json").output
-    assert "S1901M to S1901M" in run("import", "wrong.json", "--until", "F1901M").output
+        assert told in call("import", "wrong.json", code=2)
+    assert "S1901M to S1901M" in call("import", "wrong.json", "--until", "F1901M")
 
 
 def test_the_replay_shows_the_models_and_what_they_thought(saved, tmp_path):
@@ -274,7 +263,7 @@ def test_the_replay_shows_the_models_and_what_they_thought(saved, tmp_path):
     agents["FRANCE"] = {"model_id": "another", "full_private_diary": ["I trust nobody."]}
     game["phases"][0]["state_agents"] = agents
     saved.write_text(json.dumps(game), encoding="utf-8")
-    assert "FRANCE: another" in run("import", "game.json").output
-    assert run("replay", "game-imported.json", "-o", "game.html").exit_code == 0
+    assert "FRANCE: another" in call("import", "game.json")
+    call("replay", "game-imported.json", "-o", "game.html")
     page = (tmp_path / "game.html").read_text(encoding="utf-8")
     assert ["I trust nobody." in page, '"player":"another"' in page, '"deviates":true' in page] == [True, True, False]

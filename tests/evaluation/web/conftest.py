@@ -179,8 +179,3 @@ def table_settings(profile: str, rules: Rules, map_name: str = "standard", **own
     people = list(load_board(map_name).powers) if people == ["7"] else people
     others = " + ".join(term for term in terms if not term.endswith("*human:"))
     return TableSettings(seated(people, others or "hold", rules, map_name), **own)
-
-
-@pytest.fixture
-def quick_settings():
-    return quick

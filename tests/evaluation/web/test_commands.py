@@ -18,7 +18,7 @@ pytest.importorskip("starlette")
 from evaluation.cli.commands import app
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import MAX_BODY, Address, Refused
-from tests.evaluation.web.conftest import Player
+from tests.evaluation.web.conftest import Player, quick
 from welfare_env import Rules, load_board
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, recipients
 
@@ -170,8 +170,8 @@ def player_of(told: str, seat: str) -> Player:
     return Player(int(port), game, seat, token)
 
 
-def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
-    settings = quick_settings("PLAYERA*human: + 2*hold", has_spectators=True)
+def test_the_host_makes_another_link(tmp_path: Path) -> None:
+    settings = quick("PLAYERA*human: + 2*hold", has_spectators=True)
     links = GameFolder.create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
     folder, first = links.folder, links.link("PLAYERA").partition("#")[2]
     code, told = run(str(folder), "--link", "playera")

@@ -21,7 +21,7 @@ from evaluation.web.serving import Address
 from evaluation.web.settings import SeatedGameError
 from evaluation.web.table import SeatedGame
 from tests.evaluation.conftest import PATIENCE, until
-from tests.evaluation.web.conftest import begin
+from tests.evaluation.web.conftest import begin, quick
 from welfare_env import Game
 
 TWO = "PLAYERA*human: + PLAYERB*human: + PLAYERC*random"
@@ -79,8 +79,8 @@ def test_a_game_of_two_is_saved_once_though_the_server_is_killed_while_it_saves(
 
 
 @pytest.mark.parametrize("text", ["not JSON", '{"settings": {"rules": {}, "unknown": 1}, "secret": ""}'])
-def test_a_damaged_game_is_told_by_its_file_and_opens_when_it_is_restored(tmp_path, quick_settings, text):
-    path = GameFolder.create(tmp_path, quick_settings(TWO), Address()).folder / "game.sqlite"
+def test_a_damaged_game_is_told_by_its_file_and_opens_when_it_is_restored(tmp_path, text):
+    path = GameFolder.create(tmp_path, quick(TWO), Address()).folder / "game.sqlite"
     whole = damage(path, text)
     with pytest.raises(SeatedGameError, match=r"game\.sqlite"):
         Host(GameFolder(path.parent))
@@ -368,10 +368,10 @@ def test_messages_of_others_do_not_go_out(serving):
     assert ["for all" in text for text in told] == [True] * 4
 
 
-def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings, monkeypatch):
+def test_a_step_has_some_time_after_a_restart(tmp_path, monkeypatch):
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now)  # steps may follow each other within a millisecond
-    host = Host(GameFolder.create(tmp_path, quick_settings(TWO, minutes=0.002), Address()))
+    host = Host(GameFolder.create(tmp_path, quick(TWO, minutes=0.002), Address()))
     assert host.left is None
     begin(host.table)
     assert 0 < host.left < 1
@@ -384,9 +384,9 @@ def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings, monkeypa
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_loses_nothing_that_was_confirmed(tmp_path, quick_settings):
+def test_a_server_that_is_killed_loses_nothing_that_was_confirmed(tmp_path):
     """kill -9 at random moments; `python -m benchmarks.web --kills 50` does it more often."""
     from benchmarks.web import killed_games
 
-    report = killed_games(tmp_path, quick_settings(TWO), kills=5, seed=0)
+    report = killed_games(tmp_path, quick(TWO), kills=5, seed=0)
     assert (report.lost, report.doubled, report.kills) == (0, 0, 5)

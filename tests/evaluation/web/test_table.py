@@ -18,7 +18,7 @@ from evaluation.web.serving import Refused
 from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, seated
 from evaluation.web.table import _THINKING, SeatedGame
 from tests.evaluation.conftest import PATIENCE
-from tests.evaluation.web.conftest import begin, played_again, table_settings
+from tests.evaluation.web.conftest import begin, played_again, quick, table_settings
 from welfare_env import Game, Rules
 from welfare_env.errors import UnknownPowerError
 
@@ -253,7 +253,7 @@ def end():
         ("thinks for long", "TimeoutError: "),
     ],
 )
-def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch, end, how, error):
+def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, monkeypatch, end, how, error):
     make = set_up_game
 
     def broken(spec, models):
@@ -265,7 +265,7 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
     monkeypatch.setattr("evaluation.web.table.set_up_game", broken)
     if how == "thinks for long":
         monkeypatch.setattr("evaluation.web.table._THINKING", NoTimeForOne(monkeypatch))
-    table = opened(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
+    table = opened(quick("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
     assert table.is_done
     failed = table.record()["welfare_env"]["failed"]
@@ -275,8 +275,8 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
     assert again.record() == table.record()
 
 
-def test_who_is_late_holds(tmp_path, quick_settings):
-    table = opened(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
+def test_who_is_late_holds(tmp_path):
+    table = opened(quick("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
     begin(table)
     rng = np.random.default_rng(0)
     while not table.is_done:
