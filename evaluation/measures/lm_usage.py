@@ -260,7 +260,7 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     )
     table.add_column("policy", overflow="fold")
     table.add_column("answered by", overflow="fold")
-    for name in ("calls", "failed", "of the schema", "input tokens", "cached", "output tokens", "list price"):
+    for name in ("calls", "failed", "match the schema", "input tokens", "cached", "output tokens", "list price"):
         table.add_column(name, justify="right")
     table.add_column("faults, endings and losses")
     for policy, usage in rows:

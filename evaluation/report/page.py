@@ -19,7 +19,7 @@ from evaluation.tables.game_tables import BRACKETS
 from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 
-ANSWERED = ["condition", "measure", "answered by", "requests", "failed", "match the schema", "repaired"]
+ANSWERED = ["condition", "measure", "answered by", "calls", "failed", "match the schema", "repaired"]
 ABOUT = (
     "Model names reported by the servers, with the number of replies; share of replies that match the schema that was "
     "sent; share of replies that were invalid JSON but could be repaired. All seats of language models, including "

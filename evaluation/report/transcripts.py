@@ -289,7 +289,7 @@ def _usage_lines(usage: Mapping[str, Mapping[str, Mapping[str, LMUsage]]]) -> It
             for model, used in models.items():
                 price = "no known price" if used.dollars is None else f"${used.dollars:.4f}"
                 faults = ", ".join(f"{kind} {count}" for kind, count in {**used.faults, **used.losses}.items())
-                form = f"of the schema {share_of_schema(used.obeyed, used.with_schema)}"
+                form = f"match the schema {share_of_schema(used.obeyed, used.with_schema)}"
                 tokens = f"{used.input_tokens:,} + {used.output_tokens:,} tokens, {price}"
                 yield (
                     f"{player} ({part}), {model}: {used.calls} calls, {used.failed} failed, {tokens}, answered by "

@@ -216,7 +216,7 @@ class TestCommand:
         told = call("transcript", key[:8], "--store", store)
         assert told.startswith(f"{STUB}; standard map, years: 1, message rounds: 2")
         assert "- FRANCE (profile), scripted/stub: 8 calls, 0 failed" in told
-        assert "answered by scripted/stub, of the schema 100%" in told
+        assert "answered by scripted/stub, match the schema 100%" in told
         assert re.search(r"--- reply \(stop; answered by scripted/stub, of its schema, \d", told)
         places = [told.index(f"=== S1901M, round {number}, AUSTRIA: turn") for number in (1, 2)]
         assert places == sorted(places)
