@@ -51,6 +51,8 @@ def show(app: Sphinx, name: str, source: list[str]) -> None:
         target = shown.get(target, target)
         if target.is_dir() or (target.suffix == ".md" and not target.is_relative_to(DOCS)):
             LOG.warning("%s is no page of the site: name it in PAGES, or link something else", link[2], location=name)
+        if link[3] and "." in link[3]:  # a name of the reference, which has no heading
+            return f"{{py:obj}}`{link[1].strip('`')} <{link[3].removeprefix('#')}>`"
         return f"[{link[1]}]({os.path.relpath(target, folder)}{link[3] or ''})"  # a broken link is reported later
 
     text = TABLE.sub(rf"\1\n[This table as CSV]({os.path.relpath(DOCS / 'tables', file.parent)}/\2.csv)", text)
