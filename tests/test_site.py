@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import inspect
 import json
 import re
 import sys
@@ -11,6 +12,8 @@ import pytest
 
 from evaluation.report.replays import write_replay
 from tools import site
+from welfare_env import Board, Game, PhaseRecord, View
+from welfare_env.game.position import Position
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -45,6 +48,16 @@ def test_the_navigation_has_every_page_once():
         seen += below
         todo += below
     assert sorted(seen) == sorted(pages)
+
+
+@pytest.mark.parametrize("cls", [View, Game, PhaseRecord, Board, Position], ids=lambda cls: cls.__name__)
+def test_all_that_a_player_may_read_has_a_text(cls):
+    """The site shows members with a docstring, and those listed in a class's; others it would leave out."""
+    texts = "\n".join(base.__doc__ or "" for base in cls.__mro__)
+    for name in [*dir(cls), *getattr(cls, "__dataclass_fields__", ())]:
+        if not name.startswith("_"):
+            listed = re.search(rf"^ +(?:\w+, )*{name}(?:, \w+)*: ", texts, re.MULTILINE)
+            assert listed or inspect.getdoc(getattr(cls, name, None)), f"{cls.__name__}.{name}"
 
 
 def test_every_saved_game_of_the_gallery_is_linked_as_a_page_and_small():
