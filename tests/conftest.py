@@ -6,10 +6,12 @@ import os
 import re
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import hypothesis
 import pytest
+
+from agents.runtime.progress import Meter
 
 # The same examples in every run, like everything else here; no deadline, since a first call may compile or load maps.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
@@ -34,6 +36,21 @@ PASSING = r"compiling .*|.*: .* so far(, about .* left|, time left not known yet
 def lasting_lines() -> Callable[[str], list[str]]:
     """``lasting_lines(stderr)``: its lines without those that a slow or busy machine adds."""
     return lambda stderr: [line for line in stderr.splitlines() if not re.fullmatch(PASSING, line)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_bar_passes_its_end() -> Iterator[None]:
+    """Whatever a test runs in this process: no more is done than the total that its progress bar began with."""
+    tell = Meter._tell
+
+    def checked(self: Meter) -> None:
+        task = self.bar.tasks[-1]
+        assert task.completed <= (task.total or 0), f"{task.description}: {task.completed} of {task.total}"
+        tell(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Meter, "_tell", checked)
+        yield
 
 
 def pytest_collection_finish() -> None:

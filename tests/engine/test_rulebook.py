@@ -173,7 +173,7 @@ def test_all_supports_defend_in_a_battle_for_each_others_place() -> None:
     assert results(play(orders, PACKAGE), "A VEN") == []
 
 
-@pytest.mark.parametrize("number", [30, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [30, pytest.param(300, marks=pytest.mark.slow)])
 def test_the_listed_retreats_are_the_legal_ones(number: int) -> None:
     short, rng, seen = replace(RULEBOOK, years=2), np.random.default_rng(8), 0
     engine = make_engine("fast", load_board(), short)

@@ -16,7 +16,7 @@ import agents
 import welfare_env
 from agents import HoldPolicy, ScriptedPolicy
 from evaluation import EvaluationError
-from evaluation.exact import best_response, best_responses, theorems
+from evaluation.exact import best_response, best_responses, exploitability, theorems
 from evaluation.exact.phases import Expander, PointBounds, Stepper
 from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS, DONE, MOVEMENT, RETREATS, State
@@ -422,6 +422,14 @@ def test_policies_that_use_more_than_the_position_are_refused(others, why):
 def test_questions_that_have_no_answer(given, error, told):
     with pytest.raises(error, match=told):
         best_response(**({"map_name": "clique:2", "profile": "hold", "powers": A} | given))
+
+
+def test_a_limit_of_positions_is_enough_if_it_is_their_number():
+    found = best_response("clique:2", "hold", A, 2)
+    assert best_response("clique:2", "hold", A, 2, max_positions=found.positions) == found
+    with pytest.raises(EvaluationError, match=f"more than {found.positions - 1} positions"):
+        best_response("clique:2", "hold", A, 2, max_positions=found.positions - 1)
+    assert exploitability("clique:2", "hold", 2, powers=[], max_positions=1).points == {A: 0, B: 0}  # one at a time
 
 
 def test_the_line_of_play_exists_if_nothing_is_drawn():

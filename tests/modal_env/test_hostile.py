@@ -106,7 +106,7 @@ def hostile_calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return name, values
 
 
-@pytest.mark.parametrize("calls", [120, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [120, pytest.param(1500, marks=pytest.mark.slow)])
 def test_odd_values_are_refused_by_our_own_errors(calls: int) -> None:
     @given(hostile_calls())
     @settings(max_examples=calls, suppress_health_check=list(HealthCheck), deadline=20_000)

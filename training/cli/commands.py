@@ -17,6 +17,7 @@ from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
+from evaluation.experiments.attacks import count_games
 from evaluation.tables.attack_tables import coalition_tables, exploitability_table
 from modal_env.console import plain_console
 from training.board.config import TrainConfig
@@ -116,10 +117,9 @@ def _measured(config: TrainConfig, path: Path, games: int) -> ExploitabilityResu
     """What the trained coalitions gain over the config's profile, measured with a progress bar."""
     powers = load_board(config.map_name).powers
     coalitions = [[powers[seat] for seat in coalition] for coalition in config.lineup.coalitions]
-    total = games * (1 if len(coalitions) == 1 else 2 + len(coalitions))
     with (
         errors_in_one_line("the training is finished and saved; the same command measures its gains"),
-        metered("measuring", total, "games") as meter,
+        metered("measuring", count_games(len(coalitions), games, games), "games") as meter,
     ):
         return evaluation.exploitability(
             config.against[0],
