@@ -41,9 +41,9 @@ locked:  ## .venv from tools/locked.txt, where every file has its hash
 demo: $(DEMO)  ## play a small demonstration and show its results
 	@$(BIN)/python -m evaluation demo
 
-# Kernels are compiled here once, or each worker of the tests would do it.
+# Kernels are compiled here once, or each worker of the tests would do it: the engine's, and those of toy boards.
 compile: $(INSTALLED)
-	@$(BIN)/welfare-env warm-up
+	@$(BIN)/welfare-env theorems --map clique:2 --years 2 > /dev/null & $(BIN)/welfare-env warm-up && wait $$!
 
 test: lint compile  ## lint, then the quick tests: three to four minutes on two cores, five the first time
 	$(BIN)/python -m pytest -n 2 --dist loadfile
