@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -115,12 +116,22 @@ def homes() -> dict[str, str]:
 
 
 def linked(line: str, homes: dict[str, str]) -> str:
-    """A docstring line in which `Name` links to a public name."""
-    return re.sub(
-        r"(?<![`:\w])`(\w+)`(?!`)",
-        lambda found: f":py:obj:`{found[1]} <{homes[found[1]]}.{found[1]}>`" if found[1] in homes else found[0],
-        line,
-    )
+    """A docstring line in which `Name` and `Name.member` link to a name, and `package.module` to its page."""
+
+    def link(found: re.Match[str]) -> str:
+        text, (head, dot, member) = found[1], found[1].partition(".")
+        if head in homes and head not in FACES:
+            return f":py:obj:`{text} <{homes[head]}.{head}{dot}{member}>`"
+        return f":doc:`{text} </reference/{pages()[text]}>`" if text in pages() and text not in FACES else found[0]
+
+    return re.sub(r"(?<![`:\w])`([\w.]+)`(?!`)", link, line)
+
+
+@functools.cache
+def pages() -> dict[str, str]:
+    """The modules whose docstring is on a page of the reference, each with the page."""
+    texts = {path.stem: path.read_text() for path in (Path(__file__).parents[1] / "reference").glob("*.md")}
+    return {module: page for page, text in texts.items() for module in re.findall(r"automodule:: ([\w.]+)", text)}
 
 
 def tables(lines: list[str]) -> list[str]:
