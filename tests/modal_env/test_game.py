@@ -63,6 +63,14 @@ def test_other_payoffs() -> None:
     assert PAYOFFS == {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
 
 
+@pytest.mark.parametrize("payoffs", ["prisoners-dilemma", "battle-of-the-sexes"])
+def test_the_same_game_at_another_price(payoffs: str) -> None:
+    game, wanted = (ProgramGame(POST, epsilon, "size", payoffs) for epsilon in (0, E))
+    assert game.turned.utilities != wanted.turned.utilities
+    assert game.at(E).utilities == wanted.utilities
+    assert game.at(E).turned.utilities == wanted.turned.utilities
+
+
 def test_a_mix_may_be_written_in_three_ways() -> None:
     game = ProgramGame(POST, E)
     assert game.mix({"FairBot": "9/10", "DefectBot": 0.1}) == game.mix([0, 0.1, F(9, 10), 0]) == (0, E, F(9, 10), 0)

@@ -118,6 +118,20 @@ def test_odd_values_are_refused_by_our_own_errors(calls: int) -> None:
     call()
 
 
+@pytest.mark.parametrize(
+    ("named", "call"),
+    [
+        ("seed=-1", lambda: modal_env.make().reset(seed=-1)),
+        ("'FairBot'", lambda: modal_env.basins(modal_env.ProgramGame(POST, "1/10"), 20).share("FairBot")),
+        ("'chess'", lambda: modal_env.ProgramGame(POST, 0, payoffs="chess")),
+        ("5 is not an agent", lambda: modal_env.play(5, "FB")),
+    ],
+)
+def test_what_is_wrong_is_named(named: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(GameError, match=named):
+        call()
+
+
 # Long texts, deep ones, and huge numbers; test_formula plays the deepest formulas.
 
 
