@@ -1,14 +1,12 @@
 """The kernels as they are loaded, from an empty cache, without the compiler, and for a long time."""
 
-import os
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import welfare_env
+from tests.processes import run
 from welfare_env.compiling import NOTICE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,21 +50,10 @@ except IndexError:
 """
 
 
-def run(*arguments: str, **settings: str) -> tuple[str, str]:
-    """What a fresh Python prints on stdout and on stderr under some settings of numba."""
-    done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=os.environ | settings
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, done.stderr
-
-
 def test_warm_up_loads_all_that_is_used() -> None:
     """Each kernel for one set of types, or Python would compile in the middle of a game."""
-    assert run("-c", f"{LOADED}\nwelfare_env.warm_up()\nbefore = loaded()\n{USE}\nprint(loaded() == before)") == (
-        "True\n",
-        "",
-    )
+    code = f"{LOADED}\nwelfare_env.warm_up()\nbefore = loaded()\n{USE}\nprint(loaded() == before)"
+    assert run("-c", code) == ("True\n", "")
 
 
 @pytest.mark.slow
@@ -81,7 +68,7 @@ def test_from_an_empty_cache(tmp_path: Path) -> None:
 def test_without_the_compiler() -> None:
     """No kernel leaves its arrays: Python checks their bounds, also in games beside the package's."""
     assert run("-c", USE + SHORT, NUMBA_DISABLE_JIT="1")[0].split() == ["checked", "interpreted"]
-    assert "all" in run("-m", "tools.equivalence", *SAMPLE, NUMBA_DISABLE_JIT="1")[0]
+    assert "all" in run("-m", "tools.equivalence", *SAMPLE, cwd=ROOT, NUMBA_DISABLE_JIT="1")[0]
 
 
 @pytest.mark.slow

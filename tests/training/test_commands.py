@@ -76,9 +76,7 @@ IMITATE += ["--minibatch", "64", "--width", "4", "--imitate", "dumbbot", "--imit
         ("learning", "the training is saved after iteration 1; the same command resumes it"),
     ],
 )
-def test_an_interruption_tells_what_is_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, kept: str, lasting_lines: Lines
-) -> None:
+def test_an_interruption_tells_what_is_saved(tmp_path, monkeypatch, stage, kept, lasting_lines) -> None:
     stages = []
     enter = console.TrainingProgress._enter
 
@@ -113,9 +111,7 @@ def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.001)
     against = ["best-response", "--against", "prosocial", "--report-games", "2"]
     told = CliRunner().invoke(app, [*against, *IMITATE[1:], "--out", str(tmp_path)])
