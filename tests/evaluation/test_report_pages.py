@@ -147,7 +147,6 @@ class TestMeasures:
 
 
 class TestPage:
-    @pytest.mark.slow
     def test_is_written_with_the_results_by_welfare(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
         write_results(result, tmp_path)
         written = (tmp_path / LEADERBOARD).read_text()

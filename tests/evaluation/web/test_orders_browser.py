@@ -159,6 +159,7 @@ def test_every_legal_order_can_be_chosen_and_points_are_given_as_often_as_there_
             page.browser.call("Input.insertText", text="A MAR B")
             page.browser.press("Enter")
             page.until(f"!({TOLD}).startsWith('A POR D')")
+            page.click_map("POR")
             said = page.ask("document.getElementById('sum').textContent")
             assert said.startswith("With your draft: 4 centers \N{MINUS SIGN} 3 units = +1 this Winter.")
         go_on(page, step, "keyboard")
