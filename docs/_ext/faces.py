@@ -280,6 +280,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
             lines.remove(kind)
             lines[0] = f"{kind.removeprefix(':type: ')}: {lines[0]}"
 
+    def skipped(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+        """Leaves out fields of named tuples that have no text but Python's."""
+        return True if (inspect.getdoc(obj) or "").startswith("Alias for field number") else None
+
+    app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", processed, priority=400)  # before napoleon reads "Attributes"
     app.connect("autodoc-process-docstring", joined, priority=600)  # and after it
     app.add_directive("spaces", Spaces)
