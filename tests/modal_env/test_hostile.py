@@ -22,7 +22,6 @@ from modal_env.errors import FormulaError, GameError, ModalError
 from modal_env.games.payoffs import PAYOFFS
 from modal_env.logic.notation import parse
 from modal_env.logic.provability import play
-from tests.fuzz.hunting import odd
 
 
 class Deep(list[Any]):
@@ -40,14 +39,18 @@ DEEP = Deep()
 for _ in range(3000):
     DEEP = Deep([DEEP])
 
-OWN = [  # what only functions of this package might take
-    "FB", "fairbot", "Nobody", "[]X(me)", "X(", "[]" * 600 + "X(me)", "9" * 5000, 10**400, 1e-320, Fraction(1, 10**500),
-    LOOP, CIRCLE, DEEP, ["FB", "DB"], ["FB", "FB"], [1, 0, 0, 0], [Fraction(1, 4)] * 4, [[]], [None], {"FB": 1}, {3: 4},
-    {"FB": "1/2", "DB": float("nan")}, {"CC": 2}, frozenset({"FB"}), range(10**9), np.array(["FB", None]), [0, 3],
-    np.random.default_rng(0), modal_env.FairBot, PAYOFFS, slice(None), lambda *given: None,
+ODD_VALUES = [
+    None, True, 0, -1, 3, 10**400, -(10**5000), 0.5, float("nan"), float("inf"), -1e308, 1e308, 1e-320, 1j,
+    "", "FB", "fairbot", "Nobody", "[]X(me)", "X(", "[]" * 600 + "X(me)", "9" * 5000, "1e99999999", "\ud800",
+    b"FB", "\x00", Fraction(1, 3), Fraction(1, 10**500), LOOP, CIRCLE, DEEP, object(), Ellipsis,
+    lambda *given: None, [], {}, set(), (), [[]], [None],
+    ["FB", "DB"], ["FB", "FB"], [1, 0, 0, 0], [Fraction(1, 4)] * 4,
+    {"FB": 1}, {"FB": "1/2", "DB": float("nan")}, {3: 4}, {"CC": 2}, frozenset({"FB"}), range(10**9),
+    np.array(2), np.array([]), np.nan, np.float32(0.25), np.int8(3), np.zeros((2, 2)), np.array(["FB", None]),
+    np.datetime64("2026-01-01"), np.random.default_rng(0), modal_env.FairBot, PAYOFFS, slice(None), [0, 3],
 ]  # fmt: skip
 ENDLESS = [itertools.count, lambda: itertools.repeat("FB"), lambda: iter(["FB", "DB"])]
-ODD = odd | st.sampled_from(OWN) | st.sampled_from(ENDLESS).map(lambda make: make())
+ODD = st.sampled_from(ODD_VALUES) | st.sampled_from(ENDLESS).map(lambda make: make())
 POST = modal_env.POST
 GOOD: dict[str, Any] = {  # parameter -> a value that most functions take
     "agents": POST, "opponents": ["FB"], "deviants": ["FB"], "given": POST, "players": 2, "a": "FB", "b": "PB",
