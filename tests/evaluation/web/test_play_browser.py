@@ -314,6 +314,7 @@ def new_tab(browser, link) -> str:
 def ask_in(browser, tab, script):
     session, browser._session = browser._session, tab
     try:
+        browser.call("Page.bringToFront")  # a page that nobody sees asks the server nothing
         return browser.ask(script)
     finally:
         browser._session = session
