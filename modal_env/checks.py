@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from itertools import islice
 from numbers import Integral, Rational, Real
+from typing import TypeGuard
 
 import numpy as np
 
@@ -88,7 +89,7 @@ def integer(value: object) -> int | None:
 def real(value: object) -> float:
     """A number as a float; nan if it is not a number (a text, a boolean) or too large for a float."""
     try:
-        return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+        return math.nan if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real) else float(value)
     except OverflowError:
         return math.nan
 
@@ -140,7 +141,7 @@ def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
 
 def _is_far(value: object) -> bool:
     """Whether a number is too large, too small or too long to compute with."""
-    if isinstance(value, Rational):
+    if _is_rational(value):
         return max(int(value.numerator).bit_length(), int(value.denominator).bit_length()) > MAX_BITS
     if not isinstance(value, str):
         return False
@@ -151,11 +152,16 @@ def _is_far(value: object) -> bool:
         return False
 
 
+def _is_rational(value: object) -> TypeGuard[Rational]:
+    """NumPy calls a span of time an integer."""
+    return isinstance(value, Rational) and not isinstance(value, np.timedelta64)
+
+
 def _fraction(value: object) -> Fraction | None:
     """The value as a Fraction; None if it is not a number."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, Rational):
+    if _is_rational(value):
         return Fraction(int(value.numerator), int(value.denominator))
     try:
         return Fraction(str(value)) if isinstance(value, (float, np.floating, str)) else None

@@ -47,7 +47,8 @@ ODD_VALUES = [
     ["FB", "DB"], ["FB", "FB"], [1, 0, 0, 0], [Fraction(1, 4)] * 4,
     {"FB": 1}, {"FB": "1/2", "DB": float("nan")}, {3: 4}, {"CC": 2}, frozenset({"FB"}), range(10**9),
     np.array(2), np.array([]), np.nan, np.float32(0.25), np.int8(3), np.zeros((2, 2)), np.array(["FB", None]),
-    np.datetime64("2026-01-01"), np.random.default_rng(0), modal_env.FairBot, PAYOFFS, slice(None), [0, 3],
+    np.datetime64("2026-01-01"), np.timedelta64(3, "s"), np.random.default_rng(0), modal_env.FairBot, PAYOFFS,
+    slice(None), [0, 3], np.array([[0]], "m8[s]"),
 ]  # fmt: skip
 ENDLESS = [itertools.count, lambda: itertools.repeat("FB"), lambda: iter(["FB", "DB"])]
 ODD = st.sampled_from(ODD_VALUES) | st.sampled_from(ENDLESS).map(lambda make: make())
