@@ -174,8 +174,9 @@ class TestTactics:
 
     def test_an_empty_center_is_nearer_than_a_guarded_one(self) -> None:
         game = position("S1902M", {"GERMANY": ["A BUR"], "FRANCE": ["A MAR"]}, {"FRANCE": ["MAR", "PAR"]})
-        wanted = centers_wanted(game.view("GERMANY"), Course(Move.TAKE, ("FRANCE",)), ("GERMANY",))
-        assert [center for center in wanted if center in ("MAR", "PAR")] == ["PAR", "MAR"]
+        for members, found in ((("GERMANY",), ["PAR", "MAR"]), (("GERMANY", "FRANCE"), ["MAR", "PAR"])):
+            wanted = centers_wanted(game.view("GERMANY"), Course(Move.TAKE, ("FRANCE",)), members)
+            assert [center for center in wanted if center in ("MAR", "PAR")] == found  # members guard nothing
 
     def test_loot_is_received_first_and_then_what_is_due_to_the_partner(self) -> None:
         centers = {"FRANCE": ["BEL", "LON", "PAR"], "ITALY": ["ROM"], "GERMANY": ["MUN"]}

@@ -77,6 +77,12 @@ def test_payoffs_are_those_of_the_records(
             assert estimate.is_alike or estimate.low <= estimate.value <= estimate.high
 
 
+def test_payoffs_are_points_a_year() -> None:
+    options: dict[str, Any] = {"rules": Rules(years=2, press=None), "map_name": "clique:2"}
+    alone = evaluation.cross_play(["prosocial", "hold"], 2, **options).mixes[2, 0].payoffs["prosocial"]
+    assert alone.value == evaluation.self_play("prosocial", 1, **options).welfare_per_year["PLAYERA"].value > 0
+
+
 @pytest.mark.slow
 def test_samples_are_whole_rotations_of_the_seats_from_five_on(stored: tuple[CrossPlayResult, Path]) -> None:
     few, _ = stored

@@ -148,17 +148,18 @@ def test_each_game_is_kept_once_as_soon_as_it_is_there_and_told_in_the_order_ask
     first, second, third = specs_of("random", 3)
     assert Runner().play([]) == []
     Runner(store=kept).play([third])
-    seen: list[tuple[GameSpec, int]] = []
+    seen: list[tuple[GameSpec, int, int]] = []
     told: list[int] = []
+    asked = [first, second, third, first, third]
 
     def keep(spec: GameSpec, record: dict[str, Any]) -> int:
-        seen.append((spec, len(played)))
+        seen.append((spec, len(played), kept.count()))
         return int(record["welfare_env"]["seed"])
 
-    seeds = Runner(store=kept, report=told.append).play([first, second, third, first], keep)
-    assert seen == [(third, 1), (first, 2), (second, 3)]
-    assert seeds == [each.seed for each in (first, second, third, first)]
-    assert (len(played), sum(told)) == (3, 4)
+    seeds = Runner(store=kept, report=told.append).play(asked, keep)
+    assert seen == [(third, 1, 1), (first, 2, 2), (second, 3, 3)]
+    assert seeds == [each.seed for each in asked]
+    assert (len(played), sum(told)) == (3, 5)
 
 
 def test_an_engine_that_is_not_there_is_named() -> None:

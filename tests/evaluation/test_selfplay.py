@@ -66,6 +66,15 @@ def test_the_example_in_the_docs_is_right() -> None:
     assert doctest.testmod(evaluation).failed == 0
 
 
+@pytest.mark.slow
+def test_workers_do_not_change_the_result_and_their_games_are_stored(
+    random_games: SelfPlayResult, kept: GameStore
+) -> None:
+    heard: list[int] = []
+    assert self_play("random", 4, seed=3, rules=SHORT, workers=2, store=kept, report=heard.append) == random_games
+    assert (sum(heard), kept.count()) == (4, 4)
+
+
 def test_every_measure_of_the_games_is_reported(random_games: SelfPlayResult) -> None:
     plain = json.loads(told(random_games))
     assert [plain[key] for key in ("policy", "seed", "games", "map")] == ["random", 3, 4, "standard"]

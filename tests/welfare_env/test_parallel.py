@@ -93,12 +93,15 @@ def test_the_same_orders_lead_to_the_same_positions_and_rewards(options: dict) -
 def test_what_is_said_is_heard_from_the_next_step_on() -> None:
     """And seen: a word to all, and one to the mediator alone."""
     env, seen, infos = made(rules=Rules(press="tokens", mediator=True))
-    said = {agent: {"GLOBAL": 1, "MEDIATOR": 2} for agent in env.agents} | {"MEDIATOR": {"GLOBAL": 1}}
+    words = {agent: 1 + index % 5 for index, agent in enumerate(env.agents)}
+    said = {agent: {"GLOBAL": word, "MEDIATOR": 2} for agent, word in words.items()} | {"MEDIATOR": {"GLOBAL": 1}}
     for number in (1, 2, 3):
         for agent, info in infos.items():
             assert len(info["view"].messages) == (number - 1) * (15 if agent == "MEDIATOR" else 9)
             assert np.count_nonzero(seen[agent]["messages"]) == len(info["view"].messages)
             assert info["view"].message_round == number
+            own = seen[agent]["messages"][0, 1]  # the observer is the first power, and the mediator none
+            assert own == (number > 1) * (1 if agent == "MEDIATOR" else words[agent])
         seen, _, _, _, infos = env.step({agent: {"orders": [], "messages": said[agent]} for agent in env.agents})
     assert {info["view"].asked for agent, info in infos.items() if agent != "MEDIATOR"} == {"orders"}
     assert [message.round for message in env.game.messages] == [1] * 15 + [2] * 15 + [3] * 15

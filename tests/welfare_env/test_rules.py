@@ -26,6 +26,12 @@ def test_a_winter_gains_centers_less_units() -> None:
     assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 9, "GERMANY": 3}
 
 
+def test_units_that_are_removed_by_force_count_no_more(engine: str) -> None:
+    game = winter({"FRANCE": ["A PAR", "A BEL", "A RUH"]}, {"FRANCE": ["PAR", "MAR"], **RIVALS}, engine=engine)
+    game.advance()
+    assert (len(game.units["FRANCE"]), game.welfare["FRANCE"]) == (2, 0)
+
+
 @pytest.mark.parametrize(
     ("map_name", "years", "games"),
     [

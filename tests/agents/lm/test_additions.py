@@ -154,9 +154,9 @@ def played(years: int, style: Style, noting: ScriptedModel | None) -> tuple[list
 
 def test_a_phase_is_condensed_once_when_the_next_begins() -> None:
     notes = ScriptedModel(lambda request: "<think>Hm.</think>\nWe talked.")
-    requests, player = played(1, Style(), notes)
+    requests, player = played(1, Style(note_tokens=77), notes)
     assert player.ledger.summaries == {"S1901M": "We talked.", "F1901M": "We talked."}  # without what was thought
-    assert [request.schema for request in notes.requests] == [None, None]
+    assert [(request.schema, request.max_tokens) for request in notes.requests] == [(None, 77)] * 2
     assert ["S1901M, your summary" in request.prompt for request in requests] == [False, True, True]
     assert requests[-1].prompt.count("We talked.") == 2
     assert "I hold all my units." not in requests[-1].prompt

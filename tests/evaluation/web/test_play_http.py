@@ -177,7 +177,7 @@ def test_others_seats_and_tokens_are_refused(serving):
     second.cookies = {cookie_name("PLAYERB"): first.cookies[name]}
     assert second.ask("/state")[0] == 404
     secret = server.host.secret("PLAYERB")
-    for value in (second.token, secret, "", cookie_value(secret) + "x"):  # what a cookie follows from is none
+    for value in (second.token, secret, "", "\xe9", cookie_value(secret) + "x"):  # what a cookie follows from is none
         second.cookies = {cookie_name("PLAYERB"): value}
         assert second.ask("/state")[0] == 404
     assert second.ask(f"/state?token={second.token}")[0] == 404
@@ -296,7 +296,12 @@ def test_answers_are_for_one_step_and_final(serving):
     assert first.state()["answer"] == {"orders": ["A HAX - CAX"]}
 
 
-MALFORMED = [{}, {"messages": {"PLAYERB": 3}}, {"orders": []}, {"messages": {}, "number": "x" * 65}]
+MALFORMED = [
+    {},
+    {"messages": {"PLAYERB": 3}},
+    {"orders": []},
+    *({"messages": {}, "number": wrong} for wrong in ("", "x" * 65)),
+]
 FORBIDDEN = [{"PLAYERA": "me"}, {"NOBODY": "x"}, {"PLAYERB": "x" * 4001}, {"PLAYERB": "\ud800"}]
 
 

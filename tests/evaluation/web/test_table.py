@@ -275,6 +275,13 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, monkeypatch,
     assert again.record() == table.record()
 
 
+def test_without_press_a_page_hears_of_no_message_rounds(tmp_path):
+    table = opened(quick("PLAYERA*human: + 2*hold", rules=Rules(years=1, press=None)), tmp_path)
+    begin(table)
+    view = state_of(table, "PLAYERA")["view"]
+    assert (table.step, view["asked"], view["message_rounds"]) == ("S1901M orders", "orders", 0)
+
+
 def test_who_is_late_holds(tmp_path):
     table = opened(quick("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
     begin(table)
