@@ -58,7 +58,7 @@ MORE = F(1, 100)
         # With PrudentBot you cooperate at a penalty of 1, if that is worth it.
         (PrudentBot, {ONE - MORE: {"CC1"}, ONE: {"CC1", "DD0"}, ONE + MORE: {"DD0"}}),
     ],
-    ids=str,
+    ids=["SlipBot", "FairBot", "PrudentBot"],
 )
 def test_best_replies_among_all_agents(opponent: modal_env.Agent, replies: dict[F, set[str]]) -> None:
     assert {e: best(opponent, e) for e in replies} == replies
