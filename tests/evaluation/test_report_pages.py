@@ -95,7 +95,7 @@ title = "Small"
 measure = ["self-play", "exploitability"]
 leaderboard = true
 map_name = "clique:3"
-profiles = ["lm:scripted/pacifist", "lm:scripted/raider"]
+profiles = ["lm:scripted/raider", "lm:scripted/pacifist"]
 deviators = ["exploiter:nice={policy},attack=dumbbot"]
 games = 2
 
@@ -130,7 +130,7 @@ class TestMeasures:
 
     def test_of_players_that_are_no_language_models(self, played: list[GameSpec]) -> None:
         """They have no tokens and promises; and games of self-play are played once."""
-        small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
+        small = SMALL.replace('"lm:scripted/raider", "lm:scripted/pacifist"', '"hold"')
         (condition,) = evaluation.experiment(parse_experiment(small)).to_dict()["conditions"]
         for name in ("kept_promises", "tokens_per_game", "dollars_per_game"):
             assert condition["measures"][name]["value"] is None

@@ -206,10 +206,11 @@ def test_against_the_numbers_of_the_games() -> None:
     gained = sum(each.value for each in found.gain_by_year.values()) / 4
     gains = result.gains[0].members
     assert gained == pytest.approx(sum(gain.value for gain in gains.values()) / 2)
-    last = {"members": found.members_units_by_year[1904], "others": found.others_units_by_year[1904]}
-    for who, powers in (("members", members), ("others", set(result.baseline[0].units) - set(members))):
-        units = [game.units[power] for game in result.deviating[members] for power in powers]
-        assert last[who].value == pytest.approx(sum(units) / len(units))
+    others = set(result.baseline[0].units) - set(members)
+    for units, powers in ((found.members_units_by_year, members), (found.others_units_by_year, others)):
+        for place, year in enumerate((1901, 1902, 1903, 1904)):
+            had = [game.power_curves[power].units[place] for game in result.deviating[members] for power in powers]
+            assert units[year].value == pytest.approx(sum(had) / len(had))
     assert result.to_dict()["costs"]["price"] == found.price.to_dict()
 
 

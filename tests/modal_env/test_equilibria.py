@@ -107,6 +107,16 @@ def test_sets_that_meet_are_one_component() -> None:
     assert {each.component for each in found} == {0}
 
 
+@settings(max_examples=60)
+@given(matrices())
+def test_all_that_are_equilibria_with_one_mix_are_in_a_set_with_it(utilities: Matrix) -> None:
+    """A mixture of best replies is one."""
+    found = equilibria_of(("",) * len(utilities), utilities, False)
+    for column in {column for each in found for column in each.columns}:
+        rows = {row for each in found if column in each.columns for row in each.rows}
+        assert any(column in each.columns and rows <= {*each.rows} for each in found)
+
+
 def test_payoffs_of_a_set_are_from_the_least_to_the_most_of_each_player() -> None:
     """A hawk against any mixture of two doves, of which one yields less."""
     utilities = [[F(v) for v in row] for row in ([0, 3, 2], [1, 0, 0], [1, 0, 0])]

@@ -24,6 +24,7 @@ from training.board.saving import all_weights, network_of
 from training.board.seats import LEARNER, Lineup
 from training.board.tape import ADVANTAGES
 from training.cli.commands import app
+from training.run_folder import saved_iterations
 from welfare_env.errors import WelfareEnvError
 
 SMALL = TrainConfig(
@@ -217,13 +218,14 @@ def test_with_the_best_iterate_are_the_others_that_it_met(whole) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole, error) -> None:
-    """As if killed, an iteration after the last save; and after Ctrl-C."""
+@pytest.mark.parametrize(("error", "saved"), [(RuntimeError, 2), (KeyboardInterrupt, 3)])
+def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole, error, saved) -> None:
+    """As if killed, an iteration after the last save; and after Ctrl-C, which saves."""
     folder, _ = whole
     config = replace(SMALL, lr=0.05, out=tmp_path / "parts")
     with pytest.raises(error):
         train(config, stop_after(3, error))
+    assert saved_iterations(tmp_path / "parts") == saved
     training.resume(tmp_path / "parts")
     assert logged(folder) == logged(tmp_path / "parts")
     assert all(same(weights_of(folder, name), weights_of(tmp_path / "parts", name)) for name in NAMES)
