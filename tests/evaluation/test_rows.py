@@ -39,7 +39,9 @@ def exploited() -> evaluation.ExploitabilityResult:
 def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
     rows = mixed.rows()
     assert len(rows) == 3 * 3
+    years = [f"{name}_{year}" for name in ("welfare", "centers", "units") for year in (1901, 1902)]
     for row in rows:
+        assert list(row)[-6:] == years
         game = mixed.measures[row["game"]]
         power = row["power"]
         record = mixed.records[row["game"]]

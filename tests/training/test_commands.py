@@ -181,4 +181,5 @@ def test_a_training_of_modal_combat_is_a_result(tmp_path: Path) -> None:
     assert [(row["seed"], row["iteration"]) for row in rows] == [(5, 1), (5, 2)]
     assert [row["play/payoff"] for row in rows] == [row["play/payoff"] for row in training.log_rows([tmp_path / "m"])]
     assert repr(result) == str(result)
-    assert "Learned against" in str(result)[:LONGEST] == str(result)
+    assert "Learned against" in str(result)
+    assert len(str(result)) <= LONGEST

@@ -212,6 +212,6 @@ def test_own_is_what_welfare_environments_pay_social_their_mean_and_inequity_feh
 
 def test_a_reward_is_written_as_it_is_read():
     assert [str(Reward.parse(text)) for text in ("social", "inequity:0.5,0.2")] == ["social", "inequity:0.5,0.2"]
-    for wrong in ("mine", "own:1", "inequity:1", "inequity:-1,0", "inequity:nan,0", "inequity:0,1e4"):
+    for wrong in ("mine", "own:1", "inequity:1", "inequity:-1,0", "inequity:nan,0", "inequity:0,1e4", "inequity:1e4,0"):
         with pytest.raises(TrainingError):
             Reward.parse(wrong)

@@ -102,11 +102,14 @@ def test_annotations_stand_where_they_belong(game):
     promise = MarkedPromise(first.phase, first.round, first.sender, first.recipient, first.text, False)
     page = page_of(
         game,
-        **{"title": "A title", "players": {"FRANCE": "dove"}, "deviators": ["FRANCE"]},
+        title="A title",
+        players={"FRANCE": "dove"},
+        deviators=["FRANCE"],
         promises=[promise, MarkedPromise("S1950M", 1, "FRANCE", "ITALY", "?", None)],
         reasoning=[Reasoning("S1901M", 1, "FRANCE", "Hm."), Reasoning("S1950M", 1, "FRANCE", "?")],
         events=[Event("F1901M", "stab", "Et tu"), Event("S1950M", "stab", "?")],
-        **{"measures": {"Welfare": "1.0"}, "explanations": {"Welfare": "How well."}},
+        measures={"Welfare": "1.0"},
+        explanations={"Welfare": "How well."},
     )
     data = embedded(page)
     marked = [message for message in data["phases"][0]["messages"] if len(message) == 5]

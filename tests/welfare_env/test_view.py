@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,21 @@ def test_two_views_of_one_moment_are_equal_and_later_moves_do_not_change_them(pl
     play_on(played, np.random.default_rng(9))
     assert flat(touched) == before
     assert flat(untouched) == before  # it was read for the first time only now
+
+
+def test_views_differ_by_question_messages_orders_and_history_but_not_by_what_others_write_to_each_other() -> None:
+    game = Game()
+    seen = [game.view("FRANCE"), game.view("FRANCE", "messages", 1), game.view("FRANCE", "messages", 2)]
+    game.send("GERMANY", "FRANCE", "Peace?")
+    seen.append(game.view("FRANCE"))
+    game.submit("FRANCE", ["A PAR - BUR"])
+    seen.append(game.view("FRANCE"))
+    game.send("GERMANY", "ITALY", "Not a word to France.")
+    assert game.view("FRANCE") == seen[-1]
+    held = Game.from_position("S1901M", {"FRANCE": ["A PAR"]}, {"ITALY": ["ROM"]})
+    held.advance()
+    seen += [held.view("FRANCE"), Game.from_position("F1901M", held.units, held.centers).view("FRANCE")]
+    assert not [pair for pair in combinations(seen, 2) if pair[0] == pair[1]]
 
 
 def spoil(value: Any) -> None:
