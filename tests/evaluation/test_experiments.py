@@ -344,6 +344,12 @@ def test_seats_that_cross_play_cannot_balance() -> None:
         parse_experiment(text + 'measure = "cross-play"\n')
 
 
+def test_cross_play_takes_no_mixed_profile() -> None:
+    text = BASE.format(profile="hold", games=3).replace('"]', '", "dove", "2*dove + 1*hold"]')
+    with pytest.raises(ExperimentError, match="profiles: for cross-play"):
+        parse_experiment(text + 'measure = "cross-play"\n')
+
+
 # Several measures
 
 ALL = """

@@ -135,15 +135,19 @@ class TestMessages:
         ]
         assert sum(map(len, marked)) == len(analyze_messages(talked).promises)
 
-    def test_an_attack_in_a_phase_of_a_broken_promise_is_a_stab(self):
+    @pytest.mark.parametrize(
+        ("said", "kinds"),
+        [("I will not enter Munich.", ["promise broken", "first stab"]), ("I will not enter Kiel.", [])],
+    )
+    def test_an_attack_in_a_phase_of_a_broken_promise_is_a_stab(self, said, kinds):
         game = Game.from_position(
             "S1901M", {"FRANCE": ["A BUR"], "GERMANY": ["A MUN"]}, {"GERMANY": ["MUN"]}, rules=Rules(years=1)
         )
-        game.send("FRANCE", "GERMANY", "I will not enter Munich.")
+        game.send("FRANCE", "GERMANY", said)
         game.submit("FRANCE", ["A BUR - MUN"])
         game.advance()
         found = [(event.phase, event.kind) for event in annotated(game.record()).events]
-        assert found == [("S1901M", "promise broken"), ("S1901M", "first stab")]
+        assert found == [("S1901M", kind) for kind in kinds]
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,12 @@ def test_a_won_game_is_won(tmp_path):
     assert found.outcome == "Victory by: FRA"
 
 
+def test_a_file_with_one_game_over_many_lines(saved, tmp_path):
+    path = tmp_path / "game.json"
+    path.write_text(json.dumps(saved, indent=1), encoding="utf-8")
+    assert import_game(path).game.record() == import_game(written(tmp_path, saved, "line.json")).game.record()
+
+
 def test_a_file_with_a_game_a_line(saved, tmp_path):
     path = tmp_path / "games.jsonl"
     path.write_text(f"{json.dumps(saved)}\n{json.dumps(saved | {'id': 'second'})}\n", encoding="utf-8")

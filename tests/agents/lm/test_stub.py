@@ -154,6 +154,13 @@ def test_another_model_answers() -> None:
     assert is_same_model("meta-llama/Llama-3", "llama-3")
 
 
+def test_lists_are_as_long_as_the_schema_allows() -> None:
+    rng, numbers = np.random.default_rng(0), {"type": "array", "items": {"type": "number"}}
+    drawn = {(low, high): {len(instance(numbers | {"minItems": low, "maxItems": high}, rng)) for _ in range(50)}
+             for low, high in ((0, 1), (0, 9), (3, 3), (1, 2))}  # fmt: skip
+    assert drawn == {(0, 1): {0, 1}, (0, 9): {0, 1, 2}, (3, 3): {3}, (1, 2): {1, 2}}
+
+
 def test_obeys() -> None:
     rng = np.random.default_rng(0)
     for view in views().values():
