@@ -218,7 +218,7 @@ def check_measures(profiles: Sequence[Any], measure: str | Sequence[str] | None,
         EvaluationError: an unknown measure, or a measure of welfare in standard games; or nothing to compare.
         UnknownPowerError: a power that is not on the map.
     """
-    if not profiles or (len(profiles) == 1 and not read_profile(profiles[0]).is_mixed):
+    if len(profiles) == 1 and not read_profile(profiles[0]).is_mixed:
         raise EvaluationError(NOTHING)
     singles, keys = ((*MEASURES, *KEYS), KEYS) if len(profiles) > 1 else (BY_POLICY, {})
     for name in _listed(measure):

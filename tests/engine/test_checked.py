@@ -7,6 +7,7 @@ import pytest
 
 import welfare_env
 from tests.processes import run
+from welfare_env import Rules
 from welfare_env.compiling import NOTICE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +75,7 @@ def test_without_the_compiler() -> None:
 @pytest.mark.slow
 def test_many_phases_take_no_memory() -> None:
     """Six hundred thousand in all, in pieces; the first piece fills caches. Two bytes a phase would be seen."""
-    games = welfare_env.vector_env(100, press=None, threads=1)
+    games = welfare_env.vector_env(100, rules=Rules(press=None), threads=1)
     games.reset(seed=2024)
     ended, memory = 0, []
     for _ in range(3):

@@ -12,7 +12,7 @@ import pytest
 from tools.atlas.borders import KINDS, Outlines, board_facts, drawn_facts, gaps
 from tools.atlas.boxes import ASCENT, DESCENT, Box, label_box, unit_box
 from welfare_env import load_board
-from welfare_env.render.curves import Curve
+from welfare_env.render.curves import Curve, straight
 from welfare_env.render.drawing import CLOSEST, RADIUS, drawing_of, graph_drawing
 from welfare_env.render.orders import _between_units, orders_layer
 
@@ -143,6 +143,20 @@ def test_no_arrow_of_a_graph_crosses_a_label():
         points = tuple(tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+) (-?[\d.]+)", path))
         along = {step: Box(x, y, x, y) for step, (x, y) in enumerate(Curve(points).at(n / 16) for n in range(17))}
         assert overlapping(along, labels) == []
+
+
+def test_the_points_of_a_straight_curve() -> None:
+    line = straight((30.0, 0.0), (330.0, 60.0))
+    assert [line.at(t) for t in (0, 0.25, 0.5, 1)] == [(30, 0), (105, 15), (180, 30), (330, 60)]
+
+
+def test_the_line_of_a_support_begins_at_the_unit_that_gives_it() -> None:
+    drawing = drawing_of(load_board("standard"))
+    layer = orders_layer(drawing, ["FRANCE"], {"FRANCE": ["A PAR S A MAR - BUR"]}, {})
+    ends = re.findall(r"(-?[\d.]+) (-?[\d.]+)", re.search(r' d="M([^"]+)"', layer)[1])
+    first, last = (math.dist(map(float, ends[at]), drawing.end("PAR")) for at in (0, -1))
+    assert first == pytest.approx(drawing.clear, abs=2)
+    assert last > 2 * first
 
 
 def test_the_line_of_a_move_that_fails_ends_before_that_of_one_that_succeeds() -> None:

@@ -174,6 +174,10 @@ def test_the_files_that_the_site_publishes(tmp_path):
     assert (said.sender, said.recipient, said.text) == ("RUSSIA", "GLOBAL", "Peace & quiet?\nRussia")
     assert found.game.centers["RUSSIA"] == ("MOS", "SEV", "STP", "WAR")
     assert found.notes == ("messages left out (sender or recipient is not a power): 1",)
+    (silent,) = import_game(written(tmp_path, HISTORY, "history.json")).notes
+    assert "messages.json" in silent
+    inside = HISTORY | {"phases": [phase | {"messages": []} for phase in HISTORY["phases"]]}
+    assert import_game(written(tmp_path, inside, "history.json")).notes == ()
 
 
 def test_a_won_game_is_won(tmp_path):
