@@ -54,7 +54,7 @@ except IndexError:
 def test_warm_up_loads_all_that_is_used() -> None:
     """Each kernel for one set of types, or Python would compile in the middle of a game."""
     code = f"{LOADED}\nwelfare_env.warm_up()\nbefore = loaded()\n{USE}\nprint(loaded() == before)"
-    assert run("-c", code) == ("True\n", "")
+    assert run("-c", code, NUMBA_DISABLE_JIT="0") == ("True\n", "")
 
 
 @pytest.mark.slow
