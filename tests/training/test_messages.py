@@ -187,6 +187,10 @@ class TestOpponents:
         assert sum(map(len, inside.values())) > 20
         assert all(key in inside for key, told in outside.items() if key[2])  # all message rounds
 
+    def test_a_planner_plays_without_knowing_the_others(self) -> None:
+        quiet = Play("clique:2", Rules(press=None, years=1), Lineup(((0,),), ("plan:budget=1",), (1.0,)), SMALL)
+        assert local_runner(quiet).sample()
+
     def test_a_policy_that_answers_nonsense_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Parrot, "act", lambda self, observation, info: 7)
         with pytest.raises(TrainingError, match=r"'parrot'.*7"):
