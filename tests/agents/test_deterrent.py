@@ -62,6 +62,10 @@ SEEN: dict[str, tuple[list[dict[str, list[str]]], dict[str, tuple[str, ...]]]] =
         [*VIENNA, {"ITALY": ["ROM", "BUD"], "RUSSIA": ["WAR", "VIE"]}],
         {"ITALY": ("BUD",), "RUSSIA": ("VIE",)},
     ),
+    "a center of the thief's own lost": (
+        [*LOOTED, {"FRANCE": ["PAR", "LON"], "ITALY": ["MAR"]}],
+        {"FRANCE": ("LON",)},
+    ),
     # Germany could keep what France had stolen, and both together gained 0.7 points a year.
     "passed on": ([*LOOTED, PASSED], {"FRANCE": ("LON",)}),
     "and back with its owner": ([*LOOTED, PASSED, {"FRANCE": ["PAR", "MAR"], "ENGLAND": ["LON"]}], {}),
