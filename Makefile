@@ -10,7 +10,7 @@ INSTALLED := .venv/.installed
 # Where it is set, each worker of the tests and each command that they run would compile every file anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs locked sbom demo compile test test-all test-research test-tools equivalence speed lint format clean
+.PHONY: help docs locked sbom demo compile test test-all coverage test-research test-tools equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,12 +45,11 @@ demo: $(DEMO)  ## play a small demonstration and show its results
 compile: $(INSTALLED)
 	@$(BIN)/welfare-env theorems --map clique:2 --years 2 > /dev/null & $(BIN)/welfare-env warm-up && wait $$!
 
-test: lint compile  ## lint, then the quick tests: three to four minutes on two cores, five the first time
+test: lint compile  ## lint, then the quick tests: three minutes on two cores, four the first time
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Coverage is that of the quick tests: it would double the time of the others, and they add little to it. The slow tests of
-# research/ have its README's command: CI makes one small run of each result instead.
-test-all: compile  ## the quick tests, with what they reach of the library, and those marked slow: half an hour
+# The slow tests of research/ have its README's command: CI makes one small run of each result instead.
+test-all: compile  ## the quick tests and those marked slow: a quarter of an hour
 	@run() { \
 		"$$@" && return; \
 		[ $$? = 1 ] && return 1; \
@@ -60,9 +59,12 @@ test-all: compile  ## the quick tests, with what they reach of the library, and 
 		return 1; \
 	}; \
 	status=0; \
-	run $(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
+	run $(BIN)/python -m pytest -n 2 --dist loadfile || status=1; \
 	run $(BIN)/python -m pytest -n 2 -m "slow and not tools" --durations=30 tests || status=1; \
 	exit $$status
+
+coverage: compile  ## what the quick tests reach of the library, and by which test: twice their time
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-context=test --cov-report=term:skip-covered --cov-fail-under=93
 
 test-research: compile  ## one small run of each result of research/: two minutes
 	$(BIN)/python -m research

@@ -1,6 +1,6 @@
 """Draw small wrong changes at random, as mutants for `tools.mutations`: comparisons, numbers, conditions, arguments.
 
-    python -m pytest -n 2 --dist loadfile --cov --cov-context=test     # which tests reach a line: six CPU-minutes
+    make coverage      # which tests reach a line: eight CPU-minutes
     python -m tools.draw_mutants --count 120 --seed 1 --out runs/drawn.toml
     python -m tools.mutations --data runs/drawn.toml --folder runs/drawn
 
