@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from fractions import Fraction
 from itertools import islice
 from numbers import Integral, Rational, Real
-from typing import TypeGuard
 
 import numpy as np
 
@@ -27,6 +26,7 @@ MAX_BITS = 4 * MAX_DIGITS
 FEW = 6  # an error lists all known names if there are no more than this
 MAX_SEED = 1 << 128
 MAX_ITEMS = 1_000_000  # that are read of a list: more than anything here takes, so a longer one fails as this does
+NO_NUMBERS = (bool, np.timedelta64)  # though Python and numpy call them integers
 _EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*\Z", re.IGNORECASE)
 
 
@@ -83,13 +83,13 @@ def seed_of(value: object) -> int:
 
 def integer(value: object) -> int | None:
     """A Python or numpy integer as an int; None for anything else, booleans and durations of numpy included."""
-    return None if isinstance(value, bool | np.timedelta64) or not isinstance(value, Integral) else int(value)
+    return None if isinstance(value, NO_NUMBERS) or not isinstance(value, Integral) else int(value)
 
 
 def real(value: object) -> float:
     """A number as a float; nan if it is not a number (a text, a boolean) or too large for a float."""
     try:
-        return math.nan if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real) else float(value)
+        return math.nan if isinstance(value, NO_NUMBERS) or not isinstance(value, Real) else float(value)
     except OverflowError:
         return math.nan
 
@@ -141,7 +141,9 @@ def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
 
 def _is_far(value: object) -> bool:
     """Whether a number is too large, too small or too long to compute with."""
-    if _is_rational(value):
+    if isinstance(value, NO_NUMBERS):
+        return False
+    if isinstance(value, Rational):
         return max(int(value.numerator).bit_length(), int(value.denominator).bit_length()) > MAX_BITS
     if not isinstance(value, str):
         return False
@@ -152,16 +154,11 @@ def _is_far(value: object) -> bool:
         return False
 
 
-def _is_rational(value: object) -> TypeGuard[Rational]:
-    """NumPy calls a span of time an integer."""
-    return isinstance(value, Rational) and not isinstance(value, np.timedelta64)
-
-
 def _fraction(value: object) -> Fraction | None:
     """The value as a Fraction; None if it is not a number."""
-    if isinstance(value, bool):
+    if isinstance(value, NO_NUMBERS):
         return None
-    if _is_rational(value):
+    if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     try:
         return Fraction(str(value)) if isinstance(value, (float, np.floating, str)) else None

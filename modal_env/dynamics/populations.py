@@ -16,7 +16,7 @@ from numbers import Rational
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.checks import MAX_DIGITS, Number, brief, exact, integer, items
+from modal_env.checks import MAX_DIGITS, NO_NUMBERS, Number, brief, exact, integer, items
 from modal_env.errors import GameError
 from modal_env.games.game import ProgramGame, arranged, position
 
@@ -86,7 +86,7 @@ def payoffs_of(game: ProgramGame | Matrix) -> Payoffs:
         raise GameError(f"payoffs {brief(game)}: give a ProgramGame, or a square matrix of integers and Fractions")
     for i, row in enumerate(rows):
         for j, value in enumerate(row or ()):
-            if isinstance(value, bool) or not isinstance(value, Rational):
+            if isinstance(value, NO_NUMBERS) or not isinstance(value, Rational):
                 raise GameError(f"payoff [{i}][{j}] is {brief(value)}: give an integer or a Fraction")
     names = tuple(map(str, range(len(rows))))
     return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row or ()) for row in rows))
