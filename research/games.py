@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +12,12 @@ from rich import progress
 from rich.console import Console
 
 import evaluation
+from evaluation.cli.options import usable_cores
 
 T = TypeVar("T")
 Out = Annotated[Path, typer.Option("--out", help="Folder for games and pictures.")]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes.")]
-ALL_CORES = os.cpu_count() or 1
+ALL_CORES = usable_cores()
 
 
 @contextmanager
