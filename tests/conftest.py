@@ -22,6 +22,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     _CACHE = tempfile.TemporaryDirectory(prefix="welfare-env-tests-")
     os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
+# Workers share the cores: torch's threads would wait for each other, busily, for four times as long as they compute.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A shell that starts the tests in the background has their processes ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

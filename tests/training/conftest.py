@@ -1,4 +1,4 @@
-"""One thread for torch, and finished trainings that tests read or copy."""
+"""Finished trainings that tests read or copy."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,15 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.training.small import SMALL
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Threads of torch only wait for each other on networks this small, and for the other test processes."""
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

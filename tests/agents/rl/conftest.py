@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
 
 from agents.rl import checkpoint
@@ -11,12 +10,6 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
 
 SMALL = Size(8, 1)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Threads of torch only wait for each other on networks this small, and for the other test processes."""
-    torch.set_num_threads(1)
 
 
 def network(board, size=SMALL, message_rounds=0, seed=0, kind=BoardNetwork):
