@@ -28,7 +28,7 @@ $(INSTALLED): $(DEMO)
 	@$(INSTALL) -e '.[train,dev]'
 	@touch $@
 
-LOCKED := $(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation
+LOCKED := $(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-compile
 # The environment of CI (Linux on x86-64, Python 3.11): pip takes these files and no others. diplomacy is built here, with
 # the setuptools that comes first.
 locked:  ## .venv from tools/locked.txt, where every file has its hash
