@@ -16,7 +16,7 @@ import evaluation
 from evaluation import EvaluationError, SelfPlayResult
 from evaluation.experiments.compare import Comparison, contrasts, differences, is_clear, pairs_of
 from evaluation.measures.intervals import mean_estimate
-from evaluation.tables.comparison_tables import _cell, caption, contrast_cells
+from evaluation.tables.comparison_tables import caption, contrast_cells
 from research.validation.contrasts import DRAWS, shares
 from tests.evaluation.conftest import call
 from welfare_env import Rules
@@ -164,10 +164,6 @@ def test_the_caption_says_how_many_equal_differences_get_the_mark(count: int, fe
         assert {row.endswith(" *") for row in others} == {games == fewest}
         assert not first.endswith(" *")
         assert all(row.startswith("+2.000") for row in others)
-
-
-def test_large_values_have_one_digit() -> None:
-    assert [_cell(mean_estimate([value] * 5, 0)).partition(" ")[0] for value in (99.5, 100.0)] == ["99.500", "100.0"]
 
 
 # Paired contrasts: signs, intervals that hold simultaneously, and how often equal policies seem to differ

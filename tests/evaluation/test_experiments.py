@@ -25,7 +25,6 @@ from evaluation.play.runner import Begun
 from evaluation.report.figures import _bars, draw
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import read_study, write_figures, write_results
-from evaluation.tables.rules_text import option_sentences
 from tests.evaluation.conftest import call
 from welfare_env import Rules, UnknownAgentError, WelfareEnvError
 
@@ -73,15 +72,8 @@ def study() -> dict[str, Any]:
 # Files
 
 
-def test_every_shipped_experiment_reads_and_says_what_it_asks() -> None:
-    assert {"self-play", "exploitability", "years", "ablations", "message-rounds", "variants"} <= {
-        *shipped_experiments()
-    }
-    for name in shipped_experiments():
-        each = load_experiment(name)
-        assert each.figures
-        assert each.question.endswith((".)", "?"))
-        assert len(each.conditions) <= 100
+def test_every_shipped_experiment_reads() -> None:
+    assert all(load_experiment(name).figures for name in shipped_experiments())
 
 
 def test_conditions_are_profiles_with_all_combinations() -> None:
@@ -125,23 +117,17 @@ def test_paper_code_means_the_published_rules_but_for_standard_games_and_what_th
     [
         ("gamez = 1", "unknown key .did you mean 'games'"),
         ("[rules]\nyeers = 1", "rules.yeers='yeers' .did you mean 'years'"),
-        ("[sweep]\nyears = [1, 0]", "years=0"),
         ("[sweep]\nfoo = [1]", "sweep='foo'"),
         ('template = "{profile},{a}"', "template: 'a' is not swept"),
         ('[[figures]]\ny = "red_team"', "y='red_team'"),
-        ('[[figures]]\ny = "conflicts"\npublished = "no"', "published='no'"),
         ('[[figures]]\nkind = "lines"\nx = ["years"]\ny = "conflicts"', r"x=\['years'\]"),
         ('[sweep]\nyears=[1]\n[[figures]]\nkind="lines"\nx="years"\ny="conflicts"\npublished="self_play"', "numbers"),
         ('measure = "exploitability"\ncoalitions = ["solo"]', "'solo'"),
         ('measure = "exploitability"\n[rules]\nvariant = "standard"', "welfare"),
-        ("[rules]\nprogressive = [1, 2]", "progressive has 2 weights for 10 years"),
         ('[sweep]\nvariant = ["standard", "welfare"]\nscoring = ["concave"]', "scoring of variant 'welfare'"),
         ("games = 0x" + "f" * 5000, "games=int with thousands of digits"),
-        ("seed = -1", "seed=-1"),
         ("paper_code = 1", "paper_code=1"),
         ('budget = "quick"', "budget is only for red-team, which this file does not measure"),
-        ('coalitions = ["pairs"]', "coalitions is only for exploitability and exact"),
-        ('measure = ["self-play", "exaxt"]', "did you mean 'exact'"),
         ('measure = ["self-play", "self-play"]', "measure: give each only once"),
         ('measure = "cross-play"', "give two or more"),
         ('template = "dove:share={share}"\n[sweep]\nshare = [1]', "write {profile}"),
@@ -183,25 +169,12 @@ def test_each_condition_is_what_self_play_measures(study: dict[str, Any]) -> Non
         assert (cell["measure"], cell["result"]) == ("self-play", alone.to_dict())
 
 
-def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, played = parse_experiment(SMALL, "small"), []
-    play = runner.play_game
-
-    def stopping(spec: Any, *rest: Any) -> Any:
-        if len(played) == 5 and not stopping.is_over:  # type: ignore[attr-defined]
-            raise KeyboardInterrupt
-        played.append(spec)
-        return play(spec, *rest)
-
-    stopping.is_over = False  # type: ignore[attr-defined]
-    monkeypatch.setattr(runner, "play_game", stopping)
-    with GameStore(tmp_path / "games.sqlite") as store:
-        with pytest.raises(KeyboardInterrupt):
-            evaluation.experiment(small, store=store)
-        stopping.is_over = True  # type: ignore[attr-defined]
-        result = evaluation.experiment(small, store=store)
-    assert len(played) == len(set(played)) == 8
-    assert result.to_dict() == evaluation.experiment(small).to_dict()
+def test_a_stored_experiment_plays_no_game_twice(kept: GameStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = parse_experiment(SMALL, "small")
+    first = evaluation.experiment(small, store=kept).to_dict()
+    assert kept.count() == 8
+    monkeypatch.setattr(runner, "play_game", lambda *given: pytest.fail("a game was played again"))
+    assert evaluation.experiment(small, store=kept).to_dict() == first
 
 
 def test_other_players_and_games() -> None:
@@ -261,7 +234,7 @@ def attacked(**options: Any) -> Any:
 
 
 def played(**options: Any) -> Any:
-    return evaluation.self_play("random", 3, **TOY | options)
+    return evaluation.self_play("dumbbot", 3, **TOY | options)
 
 
 # Options
@@ -276,15 +249,10 @@ def played(**options: Any) -> Any:
     ],
 )
 def test_an_option_of_all_games_changes_what_is_played(lines: str, options: dict[str, Any]) -> None:
-    assert measured(lines).to_dict() == played(**options).to_dict()
-    key = [game.facts.key for game in measured(lines).measures]
+    found = measured(lines, "dumbbot")
+    assert found.to_dict() == played(**options).to_dict()
+    key = [game.facts.key for game in found.measures]
     assert key != [game.facts.key for game in played().measures] or lines.startswith("paper_code")
-
-
-def test_paper_code_of_a_file_counts_as_the_authors() -> None:
-    options: dict[str, Any] = {"map_name": "clique:3", "rules": Rules.published(years=2, press=None)}
-    theirs, ours = (evaluation.self_play("dumbbot", 1, paper_code=code, **options).conflicts for code in (True, False))
-    assert measured("paper_code = true\n", "dumbbot", 1).conflicts == theirs != ours
 
 
 def test_seats_and_map() -> None:
@@ -497,16 +465,3 @@ def test_pictures_are_the_same_for_the_same_values(study: dict[str, Any], tmp_pa
             [path.read_bytes() for path in write_figures(study, tmp_path / name, ending)] for name in ("a", "b")
         )
         assert first == second
-
-
-def test_a_coordinated_attack_is_told():
-    study = {
-        "paper_code": False,
-        "simultaneous": False,
-        "measure": ["exploitability"],
-        "deviators": ["pact"],
-        "coordinated": True,
-        "selection_games": 1,
-        "template": "{profile}",
-    }
-    assert "Deviators: pact; one policy plays all members" in " ".join(option_sentences(study))
