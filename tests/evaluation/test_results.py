@@ -250,6 +250,8 @@ def test_illegal_orders_are_told_wherever_the_policy_plays() -> None:
     assert "Faulty were illegal and ignored; the first: PLAYERA in S1901M: " in note
     attacked = evaluation.exploitability("hold", 1, deviator=Faulty, coalitions=["PLAYERB"], **SILENT)
     assert "2 of 4 orders of " in attacked.notes[-1]
+    counted = [(row["orders"], row["illegal_orders"], row["legal_rate"]) for row in attacked.rows()[-3:]]
+    assert counted == [(2, 0, 0.75), (4, 2, 0.75), (2, 0, 0.75)]
     mixed = evaluation.cross_play(["hold", Faulty], 3, **SILENT)
     assert len(mixed.notes) == len(mixed.to_dict()["notes"]) == 1
     assert "illegal" in player_table(mixed).caption.plain
