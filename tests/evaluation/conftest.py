@@ -30,10 +30,16 @@ def until(is_so: Callable[[], Any]) -> None:
 
 
 def call(*words: object, code: int = 0) -> str:
-    """What a command prints on a wide terminal; of one that fails, its error."""
+    """What a command prints on a wide terminal; of one that fails, its error, and it prints nothing else."""
     outcome = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
     assert outcome.exit_code == code, outcome.output
+    assert not (code and outcome.stdout)
     return outcome.stderr if code else outcome.stdout
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of every row of the tables that a command prints."""
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line[:1] == "│"]
 
 
 class Models(SharedModels):

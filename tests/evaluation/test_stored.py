@@ -10,7 +10,7 @@ from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec, game_seed
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import day, seats
-from tests.evaluation.conftest import call
+from tests.evaluation.conftest import call, table_rows
 from welfare_env import Game, Rules
 
 RULES = Rules(years=1, message_rounds=1)
@@ -51,8 +51,7 @@ class TestGames:
             assert "lm:scripted/stub" in call("games", "--last", every, "--store", shelf)
 
     def test_the_table_has_a_row_a_condition(self, shelf):
-        text = call("games", "--store", shelf)
-        rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line[:1] == "│"]
+        rows = table_rows(call("games", "--store", shelf))
         shown = [(row[0], row[2]) for row in rows if row[2]]
         robbed = "dove, but FRANCE: exploiter:nice=dove,attack=dumbbot"
         assert shown == [("lm:scripted/stub,summariser=none", "2"), ("dove", "1"), (robbed, "1")]
