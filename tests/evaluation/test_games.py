@@ -14,7 +14,7 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import GameSpec, GameStore, Runner, Setting, StoreError, Workers, play_game
 from evaluation.play.game_spec import _reported_seeds, game_seed
-from welfare_env import Rules, RulesError
+from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
@@ -126,22 +126,6 @@ def test_a_mediator_has_no_points_and_is_silent_by_default(others: Any, policy: 
 # Many games
 
 
-def test_stored_games_are_found_and_reported(kept: GameStore, played: list[GameSpec]) -> None:
-    specs = specs_of("random", 4)
-    before = Runner(store=kept).play(specs[:2])
-    assert (kept.count(), len(played)) == (2, 2)
-    told: list[int] = []
-    after = Runner(store=kept, report=told.append).play(specs)
-    assert after[:2] == before
-    assert (kept.count(), len(played), told[0], sum(told)) == (4, 4, 2, 4)
-    assert Runner(store=kept).play(specs) == after == Runner().play(specs)
-    assert len(played) == 8  # the last call had no store
-    assert (len(kept.added), kept.reused) == (4, set())  # all were played here
-    with GameStore(kept.path) as later:
-        Runner(store=later).play(specs_of("random", 5))
-        assert (len(later.added), len(later.reused)) == (1, 4)
-
-
 def test_each_game_is_kept_once_as_soon_as_it_is_there_and_told_in_the_order_asked_for(
     kept: GameStore, played: list[GameSpec]
 ) -> None:
@@ -160,11 +144,6 @@ def test_each_game_is_kept_once_as_soon_as_it_is_there_and_told_in_the_order_ask
     assert seen == [(third, 1, 1), (first, 2, 2), (second, 3, 3)]
     assert seeds == [each.seed for each in asked]
     assert (len(played), sum(told)) == (3, 5)
-
-
-def test_an_engine_that_is_not_there_is_named() -> None:
-    with pytest.raises(RulesError, match="steam"):
-        play_game(replace(specs_of("hold")[0], engine="steam"))
 
 
 def test_a_store_that_cannot_be_written_is_told_before_a_game_is_played(

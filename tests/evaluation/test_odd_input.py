@@ -56,7 +56,7 @@ SHARED: list[tuple[str, type[WelfareEnvError], list[Any]]] = [
     *((name, EvaluationError, [5]) for name in ("store", "report", "simultaneous", "models", "start")),
     ("seats", EvaluationError, [5, "around"]),
     ("rules", RulesError, [5, {"years": 1}]),
-    ("engine", RulesError, [5]),
+    ("engine", RulesError, [5, "steam"]),
     ("map_name", EvaluationError, [5, HUGE]),
     ("map_name", UnknownMapError, ["nowhere", "a\0b"]),
     ("policy", UnknownAgentError, [5, "nobody", "", "a\0b", HUGE]),

@@ -10,10 +10,8 @@ import evaluation
 import welfare_env
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub.replies import babbler, pacifist, raider
-from agents.specs import read_profile
 from evaluation import GameSpec
 from evaluation.experiment_files.description import load_experiment, parse_experiment
-from evaluation.experiments.deviators import read_deviators
 from evaluation.messages.analysis import analyze_messages
 from evaluation.report.page import caveats, markdown_table, report_page
 from evaluation.report.report_folder import LEADERBOARD, PAGE, leaderboard, read_study, write_results
@@ -135,15 +133,6 @@ class TestMeasures:
         for name in ("kept_promises", "tokens_per_game", "dollars_per_game"):
             assert condition["measures"][name]["value"] is None
         assert len(played) == len(set(played)) > 2
-
-    def test_deviators_name_the_policy_that_they_replace(self) -> None:
-        setting = evaluation.Setting(rules=RULES)
-        profile = read_profile("4*dove + 3*prosocial")
-        (deviator,) = read_deviators("exploiter:nice={policy},attack=dumbbot", profile, "mixed", setting)
-        assert deviator.name == "exploiter:nice=(POLICY),attack=dumbbot"
-        assert {old.text: new.text for old, new in deviator.attackers.items()} == {
-            name: f"exploiter:nice={name},attack=dumbbot" for name in ("dove", "prosocial")
-        }
 
 
 class TestPage:

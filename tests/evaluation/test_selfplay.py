@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import evaluation
-from agents import DovePolicy
 from evaluation import GameStore, SelfPlayResult, self_play
 from evaluation.experiments.self_play import MEASURES
 from evaluation.measures.intervals import Estimate
@@ -105,14 +104,6 @@ def test_a_year_is_the_mean_over_the_games_that_reached_it(random_games: SelfPla
     assert short.units_by_year[1901].per_game[0] == 9
 
 
-# Reproducible
-
-
-def test_the_same_seed_gives_the_same_result_and_another_does_not(random_games: SelfPlayResult) -> None:
-    assert self_play("random", games=4, seed=3, rules=SHORT) == random_games
-    assert told(self_play("random", games=4, seed=4, rules=SHORT)) != told(random_games)
-
-
 # Mixed profiles: who sits where in each game, payoffs by policy, and gains by leaving them
 
 QUICK = Rules(years=2, press=None)
@@ -129,18 +120,6 @@ def test_seats_go_round_and_payoffs_are_told_by_policy() -> None:
     assert dove.value != hold.value
     assert result.to_dict()["welfare_by_policy"].keys() == {"dove", "hold"}
     assert "welfare_by_policy" not in self_play("hold", 1, rules=QUICK).to_dict()
-
-
-def test_a_mapping_a_text_and_objects_are_one_profile(tmp_path: Any) -> None:
-    with GameStore(tmp_path / "games.sqlite") as store:
-        common: dict[str, Any] = {"rules": QUICK, "store": store, "seats": "fixed"}
-        by_text = self_play("1*dove + 6*hold", 2, **common)
-        by_name = self_play(dict.fromkeys(SHARES, "hold") | {"AUSTRIA": "dove"}, 2, **common)
-        assert by_text.records == by_name.records
-        assert store.count() == 2
-        own = self_play(dict.fromkeys(SHARES, "hold") | {"AUSTRIA": DovePolicy()}, 2, **common)
-        assert store.count() == 2  # an instance has no name
-    assert [game.scores for game in own.measures] == [game.scores for game in by_text.measures]
 
 
 def test_the_default_deviator_exploits_the_policy_in_whose_seat_it_sits() -> None:

@@ -326,15 +326,6 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agents.runtime.storage.os.access", lambda *_: False)
 
 
-def test_a_read_only_store_can_be_read(theirs: Path, read_only: None) -> None:
-    with GameStore(theirs) as store:
-        assert store.get(game(3)) == {"phases": [], "seed": 3, "note": ""}
-        assert store.count() == 50
-        with pytest.raises(StoreError, match="readonly database"):
-            store.put(game(99), {})
-        assert store.count() == 50
-
-
 def test_a_read_only_store_with_a_log_is_not_read_without_it(theirs: Path, read_only: None) -> None:
     Path(f"{theirs}-wal").write_bytes(b"newer games")
     with pytest.raises(StoreError, match="newest entries"), GameStore(theirs) as store:

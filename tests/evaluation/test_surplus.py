@@ -1,7 +1,7 @@
 """Surplus: who gains only together, as much alone, or at nobody's expense; and what an attack costs the others."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,84 +10,41 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import evaluation
-from agents import HoldPolicy
 from evaluation.measures.costs import gini, prosocial_level
 from evaluation.measures.gains import Surplus, beyond_best, surplus_of
 from tests.evaluation.conftest import call
-from welfare_env import Rules, View, load_board
+from welfare_env import Rules, load_board
 
 TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=3, press=None)}
-PAIR = {"coalitions": [("PLAYERA", "PLAYERB"), "PLAYERA", "PLAYERB"]}
+PAIR = ("PLAYERA", "PLAYERB")
 
 
-class Settler(HoldPolicy):
-    """Takes its own core in the first year, and stays there: two centers, one unit, a point a year."""
+def test_coalitions_whose_members_are_measured_alone_have_the_surplus_of_their_games() -> None:
+    """Worked out again from the games of the attacks; of any number of deviators and coalitions."""
+    options = {"deviator": ["dumbbot", "prosocial"], "selection_games": 1, **TOY}
+    assert evaluation.exploitability("random", 1, coalitions="all-pairs", **options).surpluses == ()
+    every = [PAIR, "PLAYERA", "PLAYERB", ("PLAYERA", "PLAYERC"), ("PLAYERA", "PLAYERB", "PLAYERC")]
+    result = evaluation.exploitability("random", 3, coalitions=every, **options)
+    assert [(each.deviator, each.coalition) for each in result.surpluses] == [("dumbbot", PAIR), ("prosocial", PAIR)]
 
-    def movement(self, view: View) -> list[str]:
-        letter = view.power[-1]
-        return [f"A H{letter}X - C{letter}X"] if view.phase == "S1901M" else super().movement(view)
+    def points(games: Any, power: str) -> float:
+        return float(np.mean([game.welfare_per_year[power] for game in games]))
 
-
-class Robber(Settler):
-    """In 1902 the first member attacks the core of the first outsider, and the second supports it."""
-
-    def __init__(self, agents: Sequence[str]) -> None:
-        self.agents = agents
-
-    def movement(self, view: View) -> list[str]:
-        victim = next(power for power in view.powers if power not in self.agents)[-1]
-        attack = f"A C{self.agents[0][-1]}X - C{victim}X"
-        if view.phase != "S1902M":
-            return super().movement(view)
-        return [attack if view.power == self.agents[0] else f"A C{view.power[-1]}X S {attack}"]
-
-
-class Robbers:
-    """Two can rob a settler; one alone is held off."""
-
-    def reset(self, agent: str, seed: int = 0) -> None:
-        self.reset_coalition((agent,), seed)
-
-    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
-        self.players = {agent: Robber(agents) for agent in agents}
-        for agent, player in self.players.items():
-            player.reset(agent, seed)
-
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        return self.players[info["view"].power].act(observation, info)
-
-
-class Disarmed(Settler):
-    def winter(self, view: View) -> list[str]:
-        return [f"{unit} D" for unit in self.own_units(view)]
-
-
-def test_two_who_gain_only_together_at_the_expense_of_the_third_collude() -> None:
-    result = evaluation.exploitability(Settler, 5, deviator=Robbers, coordinated=True, **PAIR, **TOY)
-    (found,) = result.surpluses
-    third = pytest.approx(1 / 3)  # the first member owns one more of six centers in two of three years, the other none
-    assert (found.coalition, found.verdict) == (("PLAYERA", "PLAYERB"), "collusion")
-    assert (found.gain.value, found.surplus.value, found.beyond_best.value) == (third, third, third)
-    assert found.loss.value == pytest.approx(2 / 3)
-    assert result.to_dict()["surpluses"][0]["verdict"] == "collusion"
-
-
-def test_who_gains_as_much_alone_exploits() -> None:
-    (found,) = evaluation.exploitability(Settler, 5, deviator=Disarmed, **PAIR, **TOY).surpluses
-    assert (found.verdict, found.surplus.value, found.gain.value) == ("exploitation", 0, pytest.approx(1))
-
-
-def test_only_coalitions_whose_members_are_measured_alone_have_a_surplus() -> None:
-    options = {"deviator": ["dumbbot", "hold"], "selection_games": 1, **TOY}
-    pairs = evaluation.exploitability("dove", 1, coalitions="all-pairs", **options)
-    assert pairs.surpluses == ()
-    every = [*PAIR["coalitions"], ("PLAYERA", "PLAYERC"), ("PLAYERA", "PLAYERB", "PLAYERC")]
-    found = evaluation.exploitability("dove", 1, coalitions=every, **options).surpluses
-    assert [(each.deviator, each.coalition) for each in found] == [
-        ("dumbbot", ("PLAYERA", "PLAYERB")),
-        ("hold", ("PLAYERA", "PLAYERB")),
-    ]
-    assert {each.verdict for each in found} == {"not shown"}  # fewer than five games
+    for found in result.surpluses:
+        assert found.to_dict()["verdict"] == found.verdict == "not shown"  # fewer than five games
+        together = {power: points(result.attacks[found.deviator][PAIR], power) for power in (*PAIR, "PLAYERC")}
+        usual = {power: points(result.baseline, power) for power in together}
+        alone = {
+            name: {power: points(played[power,], power) for power in PAIR} for name, played in result.attacks.items()
+        }
+        best = {power: max(usual[power], *(each[power] for each in alone.values())) for power in PAIR}
+        for estimate, before in (
+            (found.gain, usual),
+            (found.surplus, alone[found.deviator]),
+            (found.beyond_best, best),
+        ):
+            assert estimate.value == pytest.approx(np.mean([together[power] - before[power] for power in PAIR]))
+        assert found.loss.value == pytest.approx(usual["PLAYERC"] - together["PLAYERC"])
 
 
 # The measures
