@@ -16,8 +16,6 @@ from evaluation.exact import graph_kernels as g
 from evaluation.exact.punisher_search import PunisherSearch
 from tests.agents.test_toy_boards import shape_of
 from tests.evaluation.conftest import call
-from tests.evaluation.test_exact import rules
-from tests.playing import seated
 
 A, B = "PLAYERA", "PLAYERB"
 TABLE = Path(__file__).parents[2] / "docs" / "tables" / "theorems-gains.csv"
@@ -90,35 +88,6 @@ def drawn_position(clique, near, rng):
     owner, unit = rng.integers(-1, clique.powers, (2, clique.cores + clique.powers))
     lost = rng.integers(-1, clique.powers, clique.cores)
     return owner, unit, lost, near & rng.integers(1 << len(owner), size=clique.cores)
-
-
-@pytest.mark.parametrize(("size", "years", "excluded"), [(3, 3, "first"), (6, 3, "last")])
-def test_the_excluded_player_gains_a_point_whatever_the_others_do_about_it(size, years, excluded):
-    """Theorem 2 fails for T >= 3 (docs/theorems.md): once it robs the other sharer, the others play at random."""
-    board = welfare_env.load_board(f"shared-clique:{size}")
-    thief, victim = (A, board.powers[-1]) if excluded == "first" else (board.powers[-1], A)
-    for seed in range(3):
-        assert robbed(board, years, thief, victim, seed) == years + 1
-
-
-def robbed(board, years, thief, victim, seed) -> float:
-    """The excluded player's points if it robs the other sharer late, and all others play at random once it has."""
-    (home,), (other,) = board.homes[thief], board.homes[victim]
-    core = board.moves[f"A {home}"][0]
-    line = {f"S{1899 + years}M": [f"A {home} - {core}"], f"F{1899 + years}M": [f"A {core} - {other}"]}
-    line |= {f"W{1899 + years}A": [f"A {other} D"], f"W{1898 + years}A": [f"A {home} B"] if years > 3 else []}
-    env = welfare_env.parallel_env(board.name, rules(years))
-    _, infos = env.reset(seed=seed)
-    specs = (f"punisher:t=1,shared={victim}", "random")
-    peaceful, hostile = ({power: seated(spec, power, seed) for power in board.powers} for spec in specs)
-    while env.agents:
-        view = infos[thief]["view"]
-        is_over = view.years_left == 1 or view.phase == f"W{1899 + years}A"
-        actions = {who: (hostile if is_over else peaceful)[who].act(None, infos[who]) for who in env.agents}
-        if is_over or view.phase in line:
-            actions[thief] = view.encode_orders(line.get(view.phase, []))
-        infos = env.step(actions)[-1]
-    return env.unwrapped.game.welfare[thief]
 
 
 def test_the_command_prints_gains_and_writes_tables(tmp_path):
