@@ -148,7 +148,6 @@ WRONG = [
     ("exploitability hold --coalitions FRANCE+SPAIN", "unknown power 'SPAIN'"),
     ("exploitability hold --coalitions singels", "did you mean 'singles'?"),
     ("exploitability hold --coordinated --deviator dumbbot", "dumbbot: it does not play a coalition"),
-    ("cross-play dove random --games 3", "or --seats drawn"),
     ("train welfare --workers 4 --games 2", "--workers 4: give at most 2, one per game"),
     (f"self-play hold --store {'y' * 5000}", "choose another path"),
     ("self-play hold --store folder", "folder, not a file"),

@@ -180,7 +180,6 @@ PARSER = SentenceParser(welfare_env.load_board("standard"))
 
 ANNOUNCED = [
     # hold
-    ("I will hold.", "hold"),
     ("I'll hold everything in place for now.", "hold"),
     ("My fleet in Brest will remain in place.", "hold"),
     ("A PAR will hold, F BRE moves to MAO.", "hold"),
@@ -191,31 +190,25 @@ ANNOUNCED = [
     ("- I will hold St. Petersburg", "hold"),
     ("As a sign of good faith I will hold all units.", "hold"),
     # not enter
-    ("I won\u2019t attack you.", "not enter"),
     ("Rest assured that I will never invade Italian territory.", "not enter"),
     ("I have no intention of moving into the English Channel.", "not enter"),
     ("You have my word: I'll never cross your border.", "not enter"),
-    ("I will stay out of Burgundy.", "not enter"),
     ("I'll keep away from your home centers.", "not enter"),
     ("I will not move my fleet to the North Sea.", "not enter"),
     ("I can confirm that we won't touch your provinces.", "not enter"),
     # support
-    ("I will support you into Burgundy.", "support"),
     ("I support A PAR to BUR", "support"),
     ("My army in Tyrolia will support your army in Munich.", "support"),
     ("I am supporting Italy into Trieste with A SER.", "support"),
     ("I intend to support your attack on Warsaw.", "support"),
     # disband
     ("I will disband.", "disband"),
-    ("I'll disband two units this winter.", "disband"),
     ("In winter I will disband A PAR and F BRE.", "disband"),
     ("To show good faith, I will demilitarize fully.", "disband"),
-    ("I disband my army in Vienna.", "disband"),
     ("I will disband at least one.", "disband"),
 ]
 
 OPEN = [
-    "If you attack me, I will hold.",
     "I will hold unless Italy moves.",
     "I will support you into Burgundy if you leave Belgium.",
     "Once you have left, I will disband two units.",
@@ -235,15 +228,12 @@ NOTHING = [
     "I will hold Rome accountable.",
     "I will hold that against you.",
     "We hold three centres.",
-    "I still hold Belgium.",
-    "I will stand by you.",
     "I will not take orders from you.",
     "I will not enter into an alliance with Turkey.",
     "I will not cross you.",
     "I will hold up my end of the bargain.",
     "We hold all the power in the west.",
     "I will support Austria against Russia.",
-    "I don't touch alcohol.",
     "I support your proposal.",
     "I will support you in your efforts for peace.",
     "I will support Italy's plan for peace.",
@@ -258,31 +248,24 @@ NOTHING = [
     "France promised: I will not enter Burgundy.",
     # denied, unreal, asked
     "I will not hold.",
-    "I will never disband my armies.",
     "I do not promise to hold.",
     "It is not true that I will not attack you.",
-    "It is a lie that I will not enter Burgundy.",
     "I would hold.",
     "I could support you into Burgundy.",
     "Perhaps I will hold.",
     "I will hold, just kidding!",
     "I will not enter Burgundy, that would be foolish.",
-    "Will I hold?",
     "If I hold Paris, you can have Burgundy.",
     # of somebody else, of both, of the past
-    "You will hold.",
     "Turkey will not attack you.",
     "Let us support each other.",
     "We will hold Burgundy together.",
     "I held Paris.",
-    "I did not enter Burgundy.",
     "I want to support you into Burgundy.",
-    "I will attack Burgundy.",
 ]
 
 
 ABOUT = [
-    ("I will hold Paris to cover BUR.", {"PAR", "BUR"}, set()),
     ("My army in Munich will hold against Burgundy.", {"MUN"}, set()),
     ("I will hold Paris, but Italy attacks Trieste.", {"PAR"}, set()),
     ("I will not enter the English Channel, and I expect Italy to leave Munich.", {"ENG"}, set()),

@@ -30,7 +30,7 @@ from evaluation.play.playing import play_game
 from tools.equivalence.lively import lively
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.reference import ReferenceEngine
-from welfare_env.errors import RecordError, UnknownPowerError
+from welfare_env.errors import RecordError
 
 POWERS = ("FRANCE", "GERMANY", "ITALY")
 WELFARE = st.floats(0.01, 100)
@@ -243,12 +243,7 @@ class TestMeasure:
         assert (found.years_played, found.scores) == (2, {"FRANCE": 8.0, "GERMANY": 2.0, "ITALY": 4.0})
         assert (found.nash_welfare, found.root_nash_welfare) == (4 * 1 * 2, pytest.approx(2))
         assert found.root_nash_welfare_smoothed == pytest.approx(2.0000012, abs=1e-7)
-        for name, alone in {
-            "conflicts": conflicts,
-            "stolen_centers": stolen_centers,
-            "proficiency": proficiency,
-        }.items():
-            assert getattr(found, name) == alone(self.RECORD)
+        assert (found.conflicts, found.proficiency) == (conflicts(self.RECORD), proficiency(self.RECORD))
 
     def test_parts_the_powers(self) -> None:
         found = measure(self.RECORD, deviators=["FRANCE"])
@@ -259,8 +254,6 @@ class TestMeasure:
         assert alone.baseline_root_nash_welfare == alone.root_nash_welfare
 
     def test_names_what_is_missing(self) -> None:
-        with pytest.raises(UnknownPowerError, match="SPAIN"):
-            measure(self.RECORD, deviators=["SPAIN"])
         with pytest.raises(RecordError, match="welfare_env"):
             measure({"phases": self.RECORD["phases"]})
         with pytest.raises(RecordError, match="no phases"):

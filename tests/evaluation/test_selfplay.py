@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evaluation
-from evaluation import GameStore, SelfPlayResult, self_play
+from evaluation import SelfPlayResult, self_play
 from evaluation.experiments.self_play import MEASURES
 from evaluation.measures.intervals import Estimate
 from welfare_env import Rules
@@ -63,15 +63,6 @@ def test_means_are_those_of_the_records(random_games: SelfPlayResult) -> None:
 
 def test_the_example_in_the_docs_is_right() -> None:
     assert doctest.testmod(evaluation).failed == 0
-
-
-@pytest.mark.slow
-def test_workers_do_not_change_the_result_and_their_games_are_stored(
-    random_games: SelfPlayResult, kept: GameStore
-) -> None:
-    heard: list[int] = []
-    assert self_play("random", 4, seed=3, rules=SHORT, workers=2, store=kept, report=heard.append) == random_games
-    assert (sum(heard), kept.count()) == (4, 4)
 
 
 def test_every_measure_of_the_games_is_reported(random_games: SelfPlayResult) -> None:

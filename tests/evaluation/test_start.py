@@ -52,21 +52,16 @@ def phases_of(record: dict[str, Any]) -> list[str]:
         ("sheriff", PLAIN, False),
         ("noisy:of=dove,error=0.3", PRESS, True),
         ("tit-for-tat", PLAIN, True),
+        (Numbered, PLAIN, False),  # unit by unit
     ],
 )
-def test_without_a_change_it_is_the_same_game(policy: str, rules: Rules, simultaneous: bool) -> None:
+def test_without_a_change_it_is_the_same_game(policy: Any, rules: Rules, simultaneous: bool) -> None:
     before = played(policy, rules, simultaneous=simultaneous)
     for phase in phases_of(before)[::2]:
         start = Start.of(before, phase)
         again = unkeyed(evaluation.self_play(policy, games=1, start=start, simultaneous=simultaneous).records[0])
         assert again["welfare_env"].pop("start") == phase
         assert again == before
-
-
-def test_a_player_that_orders_unit_by_unit_goes_on_as_it_was() -> None:
-    before = played(Numbered, PLAIN)
-    again = evaluation.self_play(Numbered, games=1, start=Start.of(before, "F1902M")).records[0]
-    assert again["phases"] == before["phases"]
 
 
 def test_a_change_counts_from_the_phase_on_and_is_paired() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 import evaluation
 import welfare_env
+from evaluation import EvaluationError
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec, game_seed
-from evaluation.play.store import specification_key
-from evaluation.play.stored_games import day, seats
+from evaluation.play.stored_games import day, seats, whole_keys
 from tests.evaluation.conftest import call, table_rows
 from welfare_env import Game, Rules
 
@@ -115,17 +115,8 @@ class TestErrors:
         assert f"{last[:8]})" in error
 
     def test_a_beginning_of_two_keys(self, tmp_path):
-        path = tmp_path / "games.sqlite"
-        seen = {}
-        for seed in range(10_000):  # until two keys begin alike
-            beginning = specification_key(specification(seed))[:4]
-            if beginning in seen:
-                break
-            seen[beginning] = seed
-        with evaluation.GameStore(path) as store:
-            store.put(specification(seen[beginning]), {"phases": []})
-            store.put(specification(seed), {"phases": []})
-        assert "is the prefix of 2 keys" in call("games", beginning, "--store", path, code=2)
+        with pytest.raises(EvaluationError, match="'abcd' is the prefix of 2 keys"):
+            whole_keys(["abcd0", "abcd1", "abc9"], ["abcd"], tmp_path)
 
     @pytest.mark.parametrize(
         ("command", "change"),
