@@ -12,7 +12,7 @@ from agents import Policy
 PUBLIC = {
     *("power", "powers", "phase", "season", "year", "phase_type", "rules", "years_left", "year_index"),
     *("units", "dislodged", "centers", "welfare", "legal_orders", "max_builds", "must_disband"),
-    *("messages", "history", "asked", "message_round", "board", "recipients", "vocabulary"),
+    *("messages", "history", "asked", "message_round", "board", "recipients", "vocabulary", "beginning"),
     *("encode_orders", "encode_messages"),
 }
 

@@ -173,7 +173,7 @@ class DeterrentPolicy(AskingPolicy):
     def _has_lost(self, view: View) -> bool:
         """Whether it owns too few centers itself, under the rule "growth" or "share"."""
         least = {"growth": self.owners.first, "share": self.owners.due}.get(self.provoked, {})
-        return view.year_index > 0 and len(view.centers[view.power]) < least.get(view.power, 0)
+        return view.year_index > 0 and len(view.centers.get(view.power, ())) < least.get(view.power, 0)
 
     def _may_be_provoked(self, view: View) -> bool:
         return (view.year_index > 0 or view.phase_type == "A") and view.years_left > self.last_years
@@ -198,7 +198,7 @@ class DeterrentPolicy(AskingPolicy):
     def _is_concerned(self, view: View) -> bool:
         if self.owners.lost(view.power):
             return True
-        mine = set(view.centers[view.power])
+        mine = set(view.centers.get(view.power, ()))
         near = {p[:3] for enemy in self.enemies for unit in view.units[enemy] for p in view.board.moves[unit]}
         theirs = {center for power in self.enemies for center in view.centers[power]}
         near |= {place[:3] for piece, to in view.board.moves.items() if piece[2:5] in theirs for place in to}
