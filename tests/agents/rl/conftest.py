@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+import agents
+import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
+from tests import playing
 
 SMALL = Size(8, 1)
 
@@ -26,6 +29,17 @@ def checkpoint_of(board, rules, size=SMALL, seed=0, **changes):
     net = network(board, size, rules.message_rounds if rules.has_tokens else 0, seed)
     weights = {name: value.numpy() for name, value in net.state_dict().items()}
     return replace(Checkpoint(weights, size, board.name, rules, checkpoint.vocabulary(board)), **changes)
+
+
+def play_aec(spec, seed=0, **options):
+    """A game of a policy in all seats, strict, so that nothing is refused; in `play_parallel` all act at once."""
+    env = welfare_env.make(strict=True, **({} if "rules" in options else {"years": 1}), **options)
+    return playing.play(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
+
+
+def play_parallel(spec, seed=0, **options):
+    env = welfare_env.parallel_env(strict=True, **({} if "rules" in options else {"years": 1}), **options)
+    return playing.play_parallel(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
 
 
 def decisions(env):

@@ -18,10 +18,8 @@ from agents.rl import checkpoint
 from agents.rl.checkpoint import CheckpointError
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import WORDS, BoardNetwork, Size
-from agents.rl.player import LearnedPolicy
 from agents.rl.token_press import Said, as_words, speakers, to_send
-from tests import playing
-from tests.agents.rl.conftest import checkpoint_of, network
+from tests.agents.rl.conftest import checkpoint_of, network, play_aec, play_parallel
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.fast import FastEngine
 from welfare_env.game import press
@@ -62,22 +60,6 @@ def mixed(reader: InputEncoder, rng: np.random.Generator) -> Inputs:
     said = some_words(rng, reader.board, reader.rules, 8)
     rounds = np.arange(len(games)) % (1 + reader.message_rounds)
     return reader.read(reader.pack(env.rows[games], powers, said.heard(games, powers), rounds))
-
-
-def play_aec(path: str, rules: Rules = TOKENS, seed: int = 0) -> Game:
-    """A game of a checkpoint in all seats."""
-    return playing.play(welfare_env.make("clique:3", rules), seated(path, rules), seed).game
-
-
-def play_parallel(path: str, rules: Rules = TOKENS, seed: int = 0) -> Game:
-    """As `play_aec`; strict, so that nothing is refused."""
-    return playing.play_parallel(
-        welfare_env.parallel_env("clique:3", rules, strict=True), seated(path, rules), seed
-    ).game
-
-
-def seated(path: str, rules: Rules) -> dict[str, LearnedPolicy]:
-    return {power: LearnedPolicy(path) for power in press.players(BOARD, rules)}
 
 
 def told(game: Game) -> list[tuple[Any, ...]]:
@@ -160,19 +142,19 @@ class TestPlaying:
     def test_one_game_in_both_environments(self, tmp_path: Path) -> None:
         """Speaking one after the other changes nothing: what was said in a round is heard in the next."""
         path = stored(tmp_path, TOKENS)
-        games = [play(path, seed=4) for play in (play_aec, play_parallel)]
+        games = [play(f"rl:{path}", 4, map_name="clique:3", rules=TOKENS) for play in (play_aec, play_parallel)]
         assert told(games[0]) == told(games[1])
         assert len([message for record in games[0].history for message in record.messages]) > 10
 
     @pytest.mark.parametrize(("learned", "rules"), [(TOKENS, TEXT), (TOKENS, NONE), (NONE, TOKENS)])
     def test_it_is_silent_without_tokens_in_the_game_or_in_its_training(self, tmp_path, learned, rules):
-        game = play_parallel(stored(tmp_path, learned), rules)
+        game = play_parallel(f"rl:{stored(tmp_path, learned)}", map_name="clique:3", rules=rules)
         assert game.is_done
         assert not any(record.messages for record in game.history)
 
     def test_beside_a_mediator(self, tmp_path: Path) -> None:
         rules = replace(TOKENS, mediator=True)
-        assert play_aec(stored(tmp_path, TOKENS), rules).is_done
+        assert play_aec(f"rl:{stored(tmp_path, TOKENS)}", map_name="clique:3", rules=rules).is_done
 
 
 class TestCheckpoints:

@@ -55,29 +55,6 @@ def test_a_decision_does_not_depend_on_the_others_in_its_batch():
         assert np.allclose(value, values[number], atol=1e-5)
 
 
-def test_a_position_is_encoded_once_for_all_powers(monkeypatch):
-    board, reader, inputs = batch()
-    net, rows = network(board), inputs.states[inputs.position_of]
-    encode, counted = net.encode, []
-    monkeypatch.setattr(net, "encode", lambda boards: counted.append(len(boards)) or encode(boards))
-    chances = np.random.default_rng(0).random(inputs.num_rows)
-    played = net.answer(inputs, chances)
-    stored = net.answer(reader.read(reader.pack(rows, inputs.powers)), chances)
-    for one, other in zip(played, stored, strict=True):
-        assert np.array_equal(one, other)
-    turn = np.random.default_rng(1).permutation(len(inputs))  # no two of a position side by side, mostly
-    apart = net.values(reader.read(reader.pack(rows[turn], inputs.powers[turn])))
-    assert np.allclose(apart.detach(), played[2][turn], atol=1e-5)
-    assert counted[:2] == [len(inputs.states)] * 2
-    assert counted[2] > len(inputs.states)
-
-
-def test_games_in_the_same_position_share_it_in_learning():
-    _, reader, inputs = batch(steps=0)
-    stored = reader.read(reader.pack(inputs.states[inputs.position_of], inputs.powers))
-    assert (len(inputs.states), len(stored.states), len(stored)) == (12, 1, 84)
-
-
 @pytest.mark.parametrize("kind", [BoardNetwork, ByPowerNetwork])
 def test_without_the_weights_of_points_it_plays_by_the_position(kind):
     board, reader, inputs = batch("clique:4", steps=9)
