@@ -172,18 +172,6 @@ def test_a_robber_gains_nothing(rule):
     assert found.value.value <= 0
 
 
-def test_the_marshal_arms_takes_back_what_was_stolen_and_disarms():
-    armed_again = 0
-    for seed in range(2):
-        game, _ = play(with_one("marshal", "random", "AUSTRIA"), seed=seed)
-        springs = [record for record in game.history if record.phase.startswith("S") and record.phase != "S1901M"]
-        counts = [sum(len(units) for power, units in record.units.items() if power != "AUSTRIA") for record in springs]
-        wars = [year for year, (before, after) in enumerate(itertools.pairwise(counts)) if before == 0 < after]
-        armed_again += len(wars)
-        assert all(0 in counts[war + 1 :] for war in wars if war < 5)
-    assert armed_again
-
-
 def test_deterrents_do_not_rob_each_other():
     for other, seat in (("dumbbot", "RUSSIA"), (ROBBER, "GERMANY")):
         game, _ = play(with_one("marshal", other, seat))
@@ -385,32 +373,6 @@ def test_it_speaks_by_words():
     assert said == {*peace, (True, "refuse"), (False, "ask for support")}
 
 
-@pytest.mark.parametrize(
-    ("rule", "map_name", "options"),
-    [
-        ("grim", "clique:4", {}),
-        ("marshal", "shared-clique:3", {}),
-        ("marshal:fighters=concerned,forgive=1,nice=dove", "standard", {"variant": "standard"}),
-        ("sheriff:fight=posse", "clique:4", {}),
-    ],
-)
-def test_on_any_board(rule, map_name, options):
-    rules = welfare_env.Rules(**{"press": None, "years": 4, **options})
-    powers = welfare_env.load_board(map_name).powers
-    game, _ = play({power: "dumbbot" if power == powers[0] else rule for power in powers}, rules, map_name=map_name)
-    assert game.is_done
-    assert not any(record.void for record in game.history)
-
-
-def test_faults():
-    for spec, fault in [("deterrent:forgive=ever", "forgive=ever"), ("noisy:of=dove,error=2", "error")]:
-        with pytest.raises(WelfareEnvError, match=fault):
-            agents.make(spec)
-    for options in [{"provoked": "nothing"}, {"slack": True}, {"forgive": 0.5}, {"fighters": "none"}]:
-        with pytest.raises(ValueError, match=next(iter(options))):
-            agents.DeterrentPolicy(**options)
-
-
 def test_noise():
     info = {"view": Game(rules=QUIET).view("FRANCE")}
     assert seated("prosocial").act(None, info) == seated("noisy:of=prosocial,error=0").act(None, info)
@@ -473,17 +435,3 @@ def test_punish_plays_on_toy_boards_only():
     policy = seated("punish")
     with pytest.raises(WelfareEnvError, match="clique:n"):
         policy.act(None, {"view": Game(rules=QUIET).view("FRANCE")})
-
-
-@pytest.mark.parametrize(
-    ("spec", "words"),
-    [
-        ("marshal:armed=yes", "and is armed"),
-        ("marshal:forgive=2", "gone for 2 years"),
-        ("marshal:last_years=3", "In the last 3 years"),
-        ("marshal:slack=2", "more than 2 centers"),
-    ],
-)
-def test_its_words_name_its_options(spec, words):
-    view = Game.from_position("S1902M", {}, {"FRANCE": ["PAR"]}).view("FRANCE", "messages", 1)
-    assert words in str(seated(spec).act(None, {"view": view})["messages"])

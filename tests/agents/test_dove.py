@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-import agents
 import evaluation
 import welfare_env
 from tests.playing import orders_at, seated
-from welfare_env import UnknownAgentError
 
 
 def all_but(*centers):
@@ -176,9 +174,3 @@ def test_it_stays_where_it_has_taken_a_center_back():
     owned = {"FRANCE": ["PAR", "BRE"], "GERMANY": ["MUN", "MAR", "SPA"]}
     found = orders_at("tit-for-tat", rules=RULES, phase="F1903M", units={"FRANCE": ["A MAR", "A GAS"]}, centers=owned)
     assert found == ["A GAS - SPA", "A MAR H"]
-
-
-def test_a_share_is_more_than_0_and_at_most_1():
-    for share in (0, 1.5):
-        with pytest.raises(UnknownAgentError, match="share"):
-            agents.make(f"dove:share={share}")

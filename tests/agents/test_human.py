@@ -6,7 +6,7 @@ import pytest
 
 import agents
 import evaluation
-from agents.human.terminal import Letters, NoPersonError, QuitError, ask, show_messages
+from agents.human.terminal import NoPersonError, QuitError, ask, show_messages
 from modal_env.console import PlainConsole, plain
 from welfare_env import Game, Rules
 
@@ -94,13 +94,6 @@ def test_what_others_write_does_not_touch_the_terminal():
     assert plain("a\nb") == "a\nb"
 
 
-def test_without_a_person_the_error_says_so():
-    with pytest.raises(NoPersonError):
-        typed(Game().view("FRANCE"), "A PAR H")
-    with pytest.raises(NoPersonError):
-        Letters(LETTERS, console()).collected(iter(()))
-
-
 def test_a_person_may_quit():
     for view in (Game().view("FRANCE"), LETTERS):
         screen = console()
@@ -117,14 +110,14 @@ class ClosedTerminal(io.StringIO):
 
 
 def test_ctrl_d_quits_and_the_end_of_a_file_is_nobody(monkeypatch):
-    view = Game().view("FRANCE")
-    monkeypatch.setattr("sys.stdin", ClosedTerminal("A PAR H\n"))
-    with pytest.raises(QuitError, match="FRANCE in S1901M"):
-        ask(view, console=console())
-    monkeypatch.setattr("sys.stdin", io.StringIO("A PAR H\n"))
-    with pytest.raises(NoPersonError) as caught:
-        ask(view, console=console())
-    assert not isinstance(caught.value, QuitError)
+    for view, line in ((Game().view("FRANCE"), "A PAR H\n"), (LETTERS, "all: peace\n")):
+        monkeypatch.setattr("sys.stdin", ClosedTerminal(line))
+        with pytest.raises(QuitError, match="FRANCE in S1901M"):
+            ask(view, console=console())
+        monkeypatch.setattr("sys.stdin", io.StringIO(line))
+        with pytest.raises(NoPersonError) as caught:
+            ask(view, console=console())
+        assert not isinstance(caught.value, QuitError)
 
 
 def test_a_whole_game_is_played_at_the_terminal(monkeypatch, capsys):

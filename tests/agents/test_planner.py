@@ -248,29 +248,6 @@ class TestPlanner:
         assert board == "clique:3" or best.gain == pytest.approx(2)
 
 
-class Closed:
-    """Cannot be copied."""
-
-    reads_observations = False
-
-    def reset(self, agent: str, seed: int = 0) -> None: ...
-
-    def act(self, observation: Any, info: Any) -> Any: ...
-
-
-def test_odd_options() -> None:
-    for kind, options in [
-        (PlannerPolicy, {"budget": 0}),
-        (PlannerPolicy, {"nice": Closed()}),
-        (PlannerPolicy, {"model": Closed()}),
-        (CampaignPolicy, {"plan": "no-hom"}),
-        (CampaignPolicy, {"victim": 0}),
-        (CampaignPolicy, {"taker": True}),
-    ]:
-        with pytest.raises(ValueError, match=next(iter(options))):
-            kind(**options)
-
-
 class TestCampaigns:
     def test_sheriffs_are_robbed_of_their_homes(self) -> None:
         assert gain("sheriff", "campaign:plan=no-home,victim=1", ("GERMANY",)) > 0.59

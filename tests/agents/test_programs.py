@@ -6,7 +6,6 @@ import pytest
 
 import agents
 import modal_env
-import welfare_env
 from modal_env.games.game import ProgramGame
 from tests import playing
 from tests.playing import seated
@@ -55,20 +54,6 @@ def test_the_best_reply_to_a_mix_is_the_games(epsilon, cost):
     mix = ",".join(f"{name}={share}" for name, share in shares.items())
     (played,) = play(modal_env.make(epsilon=epsilon, cost=cost), [f"best-reply:to=(mix:{mix})", f"mix:{mix}"])
     assert played.programs[0] == ProgramGame(modal_env.POST, epsilon, cost).best_replies(shares)[0]
-
-
-@pytest.mark.parametrize(
-    ("spec", "told"),
-    [
-        ("program:NoBot", "NoBot"),
-        ("mix:FairBot=0.5", "1/2"),
-        ("mix:FairBot=2,DefectBot=-1", "from 0"),
-        ("best-reply:to=(best-reply:to=program:FairBot)", "program:"),
-    ],
-)
-def test_wrong_specs_are_told(spec, told):
-    with pytest.raises(welfare_env.UnknownAgentError, match=told):
-        agents.make(spec)
 
 
 def test_a_mix_takes_numbers_of_every_kind():

@@ -5,8 +5,6 @@ import pickle
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import agents
 from agents import DovePolicy, specs
@@ -102,6 +100,22 @@ def test_faults_are_named_and_placed(spec, place, message):
     ("spec", "inner", "message"),
     [
         ("dove:share=nan", "dove:share=nan", "above 0"),
+        ("dove:share=0", "dove:share=0.0", "above 0"),
+        ("dove:share=1.5", "dove:share=1.5", "up to 1"),
+        ("noisy:of=dove,error=2", "noisy:of=dove,error=2", "error"),
+        ("deterrent:provoked=nothing", "deterrent:provoked=nothing", "'theft'"),
+        ("deterrent:fighters=none", "deterrent:fighters=none", "'concerned'"),
+        ("plan:budget=0", "plan:budget=0", "budget=0"),
+        ("plan:nice=lm:scripted/stub", "plan:nice=(lm:scripted/stub)", "cannot be copied"),
+        ("plan:model=lm:scripted/stub", "plan:model=(lm:scripted/stub)", "cannot be copied"),
+        ("campaign:plan=no-hom", "campaign:plan=no-hom", "'no-home'"),
+        ("campaign:plan=no-home,victim=0", "campaign:plan=no-home,victim=0", "from 1"),
+        ("campaign:plan=no-home,taker=0", "campaign:plan=no-home,taker=0", "from 1"),
+        ("punisher:t=0", "punisher:t=0", "from 1"),
+        ("punisher:t=1,deviator=PLAYERA,remembers=yes", "punisher:t=1,", "one of the two"),
+        ("mix:FairBot=0.5", "mix:FairBot=1/2", "1/2"),
+        ("mix:FairBot=2,DefectBot=-1", "mix:FairBot=2,DefectBot=-1", "from 0"),
+        ("best-reply:to=(best-reply:to=program:FairBot)", "best-reply:to=", "or mix:"),
         ("exploiter:nice=dove,units=1,attack=(lm:openai/x,timeout=0)", "lm:openai/x,timeout=0.0", "timeout 0.0"),
         ("rl:/dev/null", "rl:/dev/null", "no checkpoint"),
     ],
@@ -110,7 +124,7 @@ def test_what_a_policy_itself_refuses_is_told_with_its_spec(spec, inner, message
     agents.canonical(spec)
     with pytest.raises(UnknownAgentError, match=message) as caught:
         agents.make(spec)
-    assert f"agent spec {inner!r}" in str(caught.value)
+    assert f"agent spec '{inner}" in str(caught.value)
 
 
 SECRET = "hunter2"  # what no error may show
@@ -164,8 +178,9 @@ class TestLimits:
     def test_of_length(self):
         assert agents.canonical("rl:" + "x" * (LONGEST - 3)).endswith("x")
         for reader in (read, listed, written_terms):
-            with pytest.raises(UnknownAgentError, match="10,001"):
+            with pytest.raises(UnknownAgentError, match="10,001") as caught:
                 reader("rl:" + "x" * (LONGEST - 2))
+            assert len(str(caught.value)) < 2500
 
     def test_of_depth(self):
         spec = "best-reply:to=" * (DEEPEST - 1) + "program:FairBot"
@@ -173,17 +188,6 @@ class TestLimits:
         for deeper in (f"best-reply:to={spec}", "exploiter:attack=dove,nice=(" * 100 + "dove" + ")" * 100):
             with pytest.raises(UnknownAgentError, match="20"):
                 read(deeper)
-
-    @settings(max_examples=40)
-    @given(
-        st.sampled_from(["", "dove:", "program:", "mix:", "rl:", "import:", "lm:", "exploiter:nice="]),
-        st.sampled_from(["(", ")", "[", "/", "//", "base_url=", "a*", ",", "=", ":", "\0", "\ud800"]),
-    )
-    def test_marks_without_end(self, begin, mark):
-        """Anything quadratic in the length would take minutes here."""
-        with pytest.raises(UnknownAgentError) as caught:
-            agents.make((begin + mark * LONGEST)[:LONGEST])
-        assert len(str(caught.value)) < 2500
 
     @pytest.mark.parametrize("share", ["1e999999999", "9" * 41, "1/00", "nan"])
     def test_of_shares(self, share):

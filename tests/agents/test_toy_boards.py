@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import agents
 import welfare_env
 from agents.scripted.punisher import AgreedPath, excluded, first_deviator, suspect
 from agents.toy_boards import kernels
@@ -153,11 +152,6 @@ class TestPunisher:
             policy._phase = ""
             seen.append(policy._accused)
         assert seen == ["PLAYERA", "PLAYERA"]
-
-    @pytest.mark.parametrize("spec", ["punisher", "punisher:t=0", "punisher:t=1,deviator=PLAYERA,remembers=yes"])
-    def test_wrong_options(self, spec):
-        with pytest.raises(welfare_env.UnknownAgentError):
-            agents.make(spec)
 
     def test_other_boards_and_unknown_names_are_refused(self):
         for name, power, error in [
