@@ -11,7 +11,6 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -146,18 +145,6 @@ def test_modal_combat_charges_for_depth(actions: str) -> None:
     assert played(menv, policies) == pytest.approx({"player_0": 2 - 0.01, "player_1": 2 - 0.02})
 
 
-def test_programs_are_read_and_played() -> None:
-    bot = modal_env.parse("[](X(me) & (X(DefectBot) -> []false))", name="PrudentBot", helpers={})
-    assert (bot.name, bot.depth, bot.size) == ("PrudentBot", 2, 7)
-    assert modal_env.parse("[]X(Prudent)", helpers={"Prudent": bot}).depth > 0
-    assert modal_env.play(bot, modal_env.FairBot).moves == ("C", "C")
-    assert modal_env.play(bot, modal_env.DefectBot).moves == ("D", "D")
-    bots = [modal_env.FairBot, modal_env.DefectBot, bot]
-    assert "PrudentBot" in str(modal_env.tournament(bots))
-    assert len(modal_env.equilibria(modal_env.POST, epsilon=Fraction(1, 10))) == 3
-    assert "FairBot" in str(modal_env.replicator(modal_env.ProgramGame(bots[:2], "1/10"), [0.9, 0.1], 50).limit)
-
-
 # Players
 
 PLAYERS = [
@@ -167,7 +154,7 @@ PLAYERS = [
     "pact:years=1", "plan:budget=3", "campaign:plan=no-home,victim=1", "noisy:of=dove,error=0.1", "punisher:t=1",
     "mix:dove=1/3,hold=2/3", "lm:scripted/stub",
 ]  # fmt: skip
-ELSEWHERE = {"rl", "human", "import", "program", "best-reply"}  # each has a test of its own below
+ELSEWHERE = {"rl", "human", "import", "program", "best-reply"}  # each has tests of its own in tests/agents
 
 
 @pytest.mark.parametrize("number", range(0, len(PLAYERS), 6))
@@ -187,38 +174,10 @@ def test_no_documented_spec_is_left_out() -> None:
     assert documented == tried
 
 
-def test_a_person_and_an_own_class_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(agents.make("human:"), agents.Policy)
-    (tmp_path / "my_players.py").write_text("from agents import HoldPolicy\n\nclass Mine(HoldPolicy):\n    k = 0\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert evaluation.self_play("import:my_players.Mine", games=1, **QUICK).root_nash_welfare.value == 0
-
-
-def test_players_of_modal_combat_answer_each_other() -> None:
-    env = modal_env.make(epsilon=0.1)
-    expected = {
-        "program:[]X(me)": {2 - 0.1},
-        "mix:CooperateBot=1/10,FairBot=9/10": {2, 2 - 0.1},
-        "best-reply:to=program:CooperateBot": {3},
-    }
-    for spec, payoffs in expected.items():
-        paid = played(env, {"player_0": agents.make(spec), "player_1": agents.make("program:CooperateBot")})
-        assert paid["player_0"] in payoffs
-
-
 @pytest.mark.parametrize("name", ["attacker", "best-response"])
 def test_shipped_networks_play(name: str) -> None:
     seats = dict.fromkeys(welfare_env.load_board().powers, "hold") | {"FRANCE": f"rl:{name}"}
     assert evaluation.self_play(seats, games=1, rules=Rules(years=1, press=None)).welfare_per_year["FRANCE"].value >= 0
-
-
-def test_any_program_can_take_a_seat_by_text() -> None:
-    game = agents.SeatGame("PLAYERA", others="dove", map_name="clique:3", years=1, message_rounds=1)
-    turn = game.reset(seed=0)
-    assert "# Rules" in turn.text
-    while not turn.is_done:
-        turn = game.step(json.dumps({"reasoning": "", "orders": [], "messages": {"GLOBAL": "Peace!"}}))
-    assert isinstance(turn.reward, float)
 
 
 # Measures
@@ -242,15 +201,6 @@ def test_self_play_has_values_intervals_and_tables(tmp_path: Path, monkeypatch: 
 def test_a_policy_is_given_in_any_form(policy: Any) -> None:
     assert evaluation.self_play(policy, games=1, **QUICK).root_nash_welfare.value >= 0
     assert evaluation.exploitability(policy, deviator=Mirror, games=1, **QUICK).value.value >= 0
-
-
-@pytest.mark.parametrize("coalitions", ["pairs", [["PLAYERA"], ["PLAYERB", "PLAYERC"]]])
-def test_exploitability_reports_the_best_of_several_attacks(coalitions: Any, tmp_path: Path) -> None:
-    deviators = ["exploiter:nice=prosocial,attack=dumbbot", "hold"]
-    result = evaluation.exploitability("prosocial", deviator=deviators, coalitions=coalitions, games=2, seed=0, **QUICK)
-    assert (result.value.value >= 0, result.deviator in deviators) == (True, True)
-    result.witness.save(tmp_path / "witness.json")
-    assert Game.load(tmp_path / "witness.json").is_done
 
 
 def test_other_measures(tmp_path: Path) -> None:
