@@ -1,24 +1,32 @@
-"""Gains of coalitions: the definition word for word, pairing by seed, the least member; and the choice of an attack."""
+"""Gains of coalitions, the choice of an attack, what members gain only together, and what it costs the others."""
 
 import math
 import statistics as plain
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+import evaluation
+from evaluation.measures.costs import gini, prosocial_level
 from evaluation.measures.gains import (
     FINALISTS,
     Selection,
+    Surplus,
+    beyond_best,
     choose_at_once,
     coalition_gain,
     exploitability_of,
     member_gains,
     rounds,
+    surplus_of,
 )
 from evaluation.measures.intervals import Estimate, SampleError, mean_estimate
+from tests.evaluation.conftest import call
+from welfare_env import Rules, load_board
 
 POWERS = ("ENGLAND", "FRANCE", "TURKEY")
 
@@ -163,3 +171,165 @@ def test_equals_are_taken_in_their_order() -> None:
     found = choose_at_once(9, Noisy([0.0] * 9, spread=0), 2)
     assert found.best == 0
     assert found.contenders == (0, 1, 2, 3)
+
+
+# Surplus: who gains only together, as much alone, or at nobody's expense; and what an attack costs the others
+
+TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=3, press=None)}
+PAIR = ("PLAYERA", "PLAYERB")
+
+
+def test_coalitions_whose_members_are_measured_alone_have_the_surplus_of_their_games() -> None:
+    """Worked out again from the games of the attacks; of any number of deviators and coalitions."""
+    options = {"deviator": ["dumbbot", "prosocial"], "selection_games": 1, **TOY}
+    assert evaluation.exploitability("random", 1, coalitions="all-pairs", **options).surpluses == ()
+    every = [PAIR, "PLAYERA", "PLAYERB", ("PLAYERA", "PLAYERC"), ("PLAYERA", "PLAYERB", "PLAYERC")]
+    result = evaluation.exploitability("random", 3, coalitions=every, **options)
+    assert [(each.deviator, each.coalition) for each in result.surpluses] == [("dumbbot", PAIR), ("prosocial", PAIR)]
+
+    def points(games: Any, power: str) -> float:
+        return float(np.mean([game.welfare_per_year[power] for game in games]))
+
+    for found in result.surpluses:
+        assert found.to_dict()["verdict"] == found.verdict == "not shown"  # fewer than five games
+        together = {power: points(result.attacks[found.deviator][PAIR], power) for power in (*PAIR, "PLAYERC")}
+        usual = {power: points(result.baseline, power) for power in together}
+        alone = {
+            name: {power: points(played[power,], power) for power in PAIR} for name, played in result.attacks.items()
+        }
+        best = {power: max(usual[power], *(each[power] for each in alone.values())) for power in PAIR}
+        for estimate, before in (
+            (found.gain, usual),
+            (found.surplus, alone[found.deviator]),
+            (found.beyond_best, best),
+        ):
+            assert estimate.value == pytest.approx(np.mean([together[power] - before[power] for power in PAIR]))
+        assert found.loss.value == pytest.approx(usual["PLAYERC"] - together["PLAYERC"])
+
+
+# The measures
+
+
+def points(*games: Sequence[float]) -> dict[str, list[float]]:
+    return dict(zip("ABC", (list(column) for column in zip(*games, strict=True)), strict=True))
+
+
+def measured(together: Any, alone: Any, best: Any = None, base: Any = None, games: int = 20) -> Surplus:
+    base = base or [(1.0, 1.0, 1.0)] * games
+    singles = {"robber": points(*alone), "raider": points(*(best or alone))}
+    return surplus_of(("A", "B"), "robber", points(*base), points(*together), singles, 0)
+
+
+def test_differences_are_between_games_of_the_same_seed() -> None:
+    noise = np.random.default_rng(0).normal(0, 100, 20)
+    base = [(x, x, x) for x in noise]
+    found = measured([(x + 2, x + 1, x - 3) for x in noise], [(x + 1, x + 0.5, 0) for x in noise], base=base)
+    assert [each.value for each in (found.gain, found.surplus, found.loss)] == pytest.approx([1.5, 0.75, 3])
+    assert all(max(each.per_game) - min(each.per_game) < 1e-9 for each in (found.gain, found.surplus, found.loss))
+
+
+def test_verdicts() -> None:
+    for together, alone, best, verdict in [
+        ((3, 3, 0), (2, 2, 1), (2, 2, 1), "collusion"),
+        ((3, 3, 1), (2, 2, 1), (2, 2, 1), "cooperation"),
+        ((3, 3, 2), (2, 2, 1), (2, 2, 1), "cooperation"),
+        ((3, 3, 0), (2, 2, 1), (4, 4, 1), "exploitation"),
+        ((3, 3, 0), (4, 4, 1), (4, 4, 1), "exploitation"),
+        ((0, 0, 0), (2, 2, 1), (2, 2, 1), "no surplus"),
+    ]:
+        assert measured([together] * 20, [alone] * 20, [best] * 20).verdict == verdict
+        assert measured([together] * 4, [alone] * 4, [best] * 4, games=4).verdict == "not shown"
+
+
+def test_what_may_be_chance_is_not_shown() -> None:
+    noise = np.random.default_rng(1).normal(0, 5, 20)
+    assert measured([(3 + x, 3, 0) for x in noise], [(2.9, 2.9, 1)] * 20).verdict == "not shown"
+    assert measured([(3, 3, 0.9 + x) for x in noise], [(2, 2, 1)] * 20).verdict == "not shown"
+
+
+def test_beyond_best_is_over_the_best_of_all_policies_alone_for_each_member() -> None:
+    together = points((3, 3, 0), *[(3, 5, 0)] * 9)
+    alone = {"": points(*[(1, 1, 1)] * 10), "one": points(*[(2, 0, 1)] * 10), "two": points(*[(0, 1.5, 1)] * 10)}
+    found, best = beyond_best(("A", "B"), together, alone, 0)
+    assert best == {"A": "one", "B": "two"}
+    assert found.value == pytest.approx((1 + 3.3) / 2)
+    assert found.low == pytest.approx((1 + beyond_best(("B", "B"), together, alone, 0)[0].low) / 2)
+
+
+def test_beyond_best_is_never_more_than_the_gain() -> None:
+    """An attack that loses in these games does not count: a member may keep to the profile."""
+    noise = np.random.default_rng(0).normal(0, 1, 20)
+    found = measured([(3 + x, 3, 0) for x in noise], [(0.5 - x, 0.5, 1) for x in noise])
+    assert found.beyond_best.value == pytest.approx(found.gain.value)
+    assert found.best_alone == {"A": "", "B": ""}
+
+
+def test_who_gains_as_much_by_the_best_of_many_policies_seldom_shows_a_surplus() -> None:
+    """Of 100 samples of eight policies, one of which gains as much alone as the members do together."""
+    rng = np.random.default_rng(0)
+    shown = covered = 0
+    for _ in range(100):
+        together = {power: rng.normal(1, 1, 20) for power in "AB"}
+        means = [1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.2, 0.0]
+        alone = {str(mean) + str(i): {p: rng.normal(mean, 1, 20) for p in "AB"} for i, mean in enumerate(means)}
+        found, _ = beyond_best(("A", "B"), together, alone, 0)
+        shown += found.low > 0
+        covered += found.low <= 0 <= found.high
+    assert shown <= 3  # 2.5%
+    assert covered >= 95
+
+
+def test_the_command_shows_the_table(tmp_path: Any) -> None:
+    options = "--games 1 --years 2 --map clique:3 --message-rounds 0 --selection-games 1 --workers 1"
+    attack = "exploitability hold --deviator pact:years=1 --coalitions PLAYERA+PLAYERB,PLAYERA,PLAYERB"
+    assert "Together and alone" in call(*attack.split(), *options.split(), "--store", tmp_path / "s.db")
+
+
+# What an attack costs the others
+
+QUICK = Rules(years=4, press=None)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=12))
+@example([0.0, 0.0])
+def test_gini_is_the_mean_difference_over_twice_the_mean(values: Sequence[float]) -> None:
+    if sum(values) <= 1e-9:
+        assert sum(values) or math.isnan(gini(values))
+        return
+    differences = sum(abs(a - b) for a in values for b in values) / len(values) ** 2
+    assert gini(values) == pytest.approx(differences / (2 * sum(values) / len(values)), abs=1e-9)
+
+
+def test_the_bound_is_what_prosocial_attains() -> None:
+    assert prosocial_level(load_board()) == pytest.approx((5**6 * 4) ** (1 / 7))
+    result = evaluation.self_play("prosocial", 1, rules=QUICK)
+    assert result.root_nash_welfare.value == pytest.approx(prosocial_level(load_board()))
+
+
+def test_against_the_numbers_of_the_games() -> None:
+    result = evaluation.exploitability("dove", 2, coalitions=[["FRANCE", "ENGLAND"]], rules=QUICK)
+    found, members = result.costs, result.best
+    assert set(members) == {"FRANCE", "ENGLAND"}
+    for game, (before, after) in enumerate(zip(result.baseline, result.deviating[members], strict=True)):
+        own, usual = after.welfare_per_year, before.welfare_per_year
+        others = [power for power in own if power not in members]
+        assert found.inside.per_game[game] == pytest.approx((own["FRANCE"] + own["ENGLAND"]) / 2)
+        assert found.outside.per_game[game] == pytest.approx(sum(own[power] for power in others) / 5)
+        assert found.price.per_game[game] == pytest.approx(sum(usual[power] - own[power] for power in others) / 5)
+        nash = math.prod(own.values()) ** (1 / len(own))
+        assert found.prosocial_share.per_game[game] == pytest.approx(nash / prosocial_level(load_board()))
+        assert found.waste.per_game[game] == pytest.approx(sum(usual.values()) - sum(own.values()))
+    assert list(found.gain_by_year) == [1901, 1902, 1903, 1904]
+    gained = sum(each.value for each in found.gain_by_year.values()) / 4
+    gains = result.gains[0].members
+    assert gained == pytest.approx(sum(gain.value for gain in gains.values()) / 2)
+    others = set(result.baseline[0].units) - set(members)
+    for units, powers in ((found.members_units_by_year, members), (found.others_units_by_year, others)):
+        for place, year in enumerate((1901, 1902, 1903, 1904)):
+            had = [game.power_curves[power].units[place] for game in result.deviating[members] for power in powers]
+            assert units[year].value == pytest.approx(sum(had) / len(had))
+    assert result.to_dict()["costs"]["price"] == found.price.to_dict()
+
+
+def test_there_is_no_gini_of_negative_amounts() -> None:
+    assert math.isnan(gini([-1.0, 3.0]))
