@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 import evaluation
 import welfare_env
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameSpec, GameStore, Runner, Setting, StoreError, Workers, play_game
+from evaluation import EvaluationError, GameSpec, GameStore, Runner, Setting, StoreError, play_game
 from evaluation.play.game_spec import _reported_seeds, game_seed
 from evaluation.play.start import Start
 from tests.evaluation.conftest import call
@@ -183,14 +182,6 @@ def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: 
     assert points == [[2, 2, 2], [2, 1, 1]]
 
 
-# Workers
-
-
-def test_one_worker_is_this_process() -> None:
-    with Workers(1) as workers:
-        assert list(workers.run(lambda task: os.getpid(), [1, 2])) == [(1, os.getpid()), (2, os.getpid())]
-
-
 # Games that begin where an earlier game was: unchanged players play it on as it was, changed ones from there
 
 PLAIN = Rules(years=3, press=None)
@@ -294,8 +285,6 @@ def test_the_commands_begin_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (again,) = told("self-play", "dumbbot", "--from", f"{first.key[:10]}@F1902M")
     assert (again["rules"], again["map"]) == (whole["rules"], TOY)
     assert again["scores"]["PLAYERA"]["per_game"][0] == whole["scores"]["PLAYERA"]["per_game"][0]
-    found = told("compare", "dumbbot", "hold", "--from", f"{first.key[:10]}@F1902M")
-    assert found["games"] == 2
     wrong = ["compare", "hold", "dove", "--from", "nothing.json", "--store", "games.sqlite"]
     assert "nothing.json" in call(*wrong, code=2)
 
