@@ -31,7 +31,7 @@ FOLDERS = {  # coverage sees neither compiled functions nor what only slow tests
     "agents/toy_boards": ["tests/agents/test_toy_boards.py", "tests/evaluation/test_exact.py"],
     "agents/rl": ["tests/agents/rl"],
     "agents": ["tests/agents"],
-    "evaluation/exact": ["tests/evaluation/test_exact.py", "tests/evaluation/test_theorems.py"],
+    "evaluation/exact": ["tests/evaluation/test_exact.py", "tests/evaluation/test_exact_mixes.py"],
     "evaluation": ["tests/evaluation"],
     "training": ["tests/training"],
     "modal_env": ["tests/modal_env"],

@@ -397,7 +397,6 @@ def test_policies_that_use_more_than_the_position_are_refused(others, why):
         ({"map_name": "nowhere"}, welfare_env.UnknownMapError, "nowhere"),
         ({"powers": "FRANCE"}, welfare_env.UnknownPowerError, "FRANCE"),
         ({"powers": [A, A]}, EvaluationError, "powers="),
-        ({"max_positions": 1}, EvaluationError, "more than 1 positions"),
         ({"profile": {}}, EvaluationError, "PLAYERB missing"),
         ({"profile": {B: 7}}, EvaluationError, "profile="),
         ({"profile": {B: "hold", "FRANCE": "hold"}}, welfare_env.UnknownPowerError, "FRANCE"),

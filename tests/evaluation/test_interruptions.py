@@ -337,10 +337,7 @@ def test_a_lost_worker_is_told(launch: Launch, store_path: Path, lasting_lines) 
 
 COMMANDS = {
     "exact": ("exact.load_board", ["exact", "hold"]),
-    "messages": ("games.open_store", ["messages"]),
-    "replay": ("games.saved_games", ["replay", "1"]),
     "transcript": ("games.saved_games", ["transcript", "1"]),
-    "games": ("games.open_store", ["games"]),
     "plot": ("experiments.read_study", ["experiment", "folder", "--plot", "png"]),
 }
 

@@ -1,7 +1,6 @@
 """Transcripts: prompts and replies kept with a game; told as text or JSON lines; what of them is private."""
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -216,8 +215,6 @@ class TestCommand:
         told = call("transcript", key[:8], "--store", store)
         assert told.startswith(f"{STUB}; standard map, years: 1, message rounds: 2")
         assert "- FRANCE (profile), scripted/stub: 8 calls, 0 failed" in told
-        assert "answered by scripted/stub, match the schema 100%" in told
-        assert re.search(r"--- reply \(stop; answered by scripted/stub, of its schema, \d", told)
         places = [told.index(f"=== S1901M, round {number}, AUSTRIA: turn") for number in (1, 2)]
         assert places == sorted(places)
         assert told.index("=== S1901M, TURKEY: summary") < told.index("=== F1901M, round 1, AUSTRIA: turn")
