@@ -2,7 +2,6 @@
 
 from collections import defaultdict, deque
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,19 +17,15 @@ from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import to_send
 from tests.playing import play_parallel
 from tests.training.small import local_runner
-from training.board import ppo
-from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import means_by_kind
 from training.board.modules import rows
-from training.board.ppo import train
-from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play
 from training.board.seats import LEARNER, Lineup
 from training.board.tape import Tape
 from training.errors import TrainingError
 from welfare_env import Rules, load_board
-from welfare_env.engine import PHASE, SPRING_MOVES, UNITS, State, layout_of
+from welfare_env.engine import State, layout_of
 from welfare_env.game.press import TOKENS, observe_messages
 
 RULES = Rules(years=1, press="tokens", message_rounds=2)
@@ -60,48 +55,10 @@ class Parrot(ScriptedPolicy):
         return []
 
 
-class Secret(ScriptedPolicy):
-    """Moves in the first Spring or stays, as a coin falls, and whispers to one other which it will be."""
-
-    def reset(self, agent: str, seed: int = 0) -> None:
-        super().reset(agent, seed)
-        self.moves = bool(self.rng.integers(2))
-
-    def messages(self, view: welfare_env.View) -> list[tuple[str, str]]:
-        begins = view.phase == "S1901M" and view.message_round == 1
-        return [(view.powers[0], "accept" if self.moves else "refuse")] if begins else []
-
-    def orders(self, view: welfare_env.View) -> list[str]:
-        legal = [order for orders in view.legal_orders.values() for order in orders]
-        return [order for order in legal if " - " in order][: self.moves and view.phase == "S1901M"]
-
-
-class Guess(Reward):
-    """All are paid 1 if, in Spring, `seat` does as the second power does, and else fined 1.
-
-    A seat that was not told gets 0 in the mean, whatever it does: the coin is fair.
-    """
-
-    seat = 0
-
-    def pay(self, board: welfare_env.Board, rules: Rules, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        same = self._moved(board, after, 1) == self._moved(board, after, self.seat)
-        paid = np.where(before[:, PHASE] == SPRING_MOVES, np.where(same, 1.0, -1.0), 0.0)
-        return np.repeat(paid[:, None], len(board.powers), axis=1).astype(np.float32)
-
-    def _moved(self, board: welfare_env.Board, states: np.ndarray, power: int) -> np.ndarray:
-        home = board.piece_index[board.start_units[board.powers[power]][0]]
-        layout = layout_of(board)
-        pieces = states[:, layout.piece : layout.piece + layout.most_units]
-        stands = np.arange(layout.most_units) < states[:, UNITS, None]
-        return ~((pieces == home) & stands).any(axis=1)
-
-
 @pytest.fixture(autouse=True)
-def some_policies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Policies of these tests by name."""
-    make, own = agents.make, {"parrot": Parrot, "secret": Secret}
-    monkeypatch.setattr(agents, "make", lambda spec: own[spec]() if spec in own else make(spec))
+def parrots(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = agents.make
+    monkeypatch.setattr(agents, "make", lambda spec: Parrot() if spec == "parrot" else make(spec))
 
 
 def a_play(lineup: Lineup = EVERYBODY, map_name: str = "clique:3", rules: Rules = RULES, **others: Any) -> Play:
@@ -215,18 +172,6 @@ class TestImitation:
 
 
 class TestLearning:
-    @pytest.mark.slow
-    def test_it_learns_to_use_what_it_was_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Worth 1 a game to those who listen, and 0 to the deaf."""
-        play = Play("clique:2", replace(RULES, message_rounds=1), Lineup(((0,),), ("secret",), (1.0,)), SMALL)
-        play = replace(play, reward=Guess(), num_games=64, reward_scale=1.0)
-        monkeypatch.setattr(ppo, "play_of", lambda config: play)
-        options: dict[str, Any] = {"iterations": 12, "horizon": 12, "held_out_every": 0, "save_every": 1000}
-        config = TrainConfig(out=tmp_path, epochs=4, minibatch=128, lr=0.005, entropy=0.01, **options)
-        returns: list[float] = []
-        train(config, lambda told: returns.append(told.logged["play/return"]))
-        assert np.mean(returns[-3:]) > 0.8
-
     def test_words_and_orders_count_alike(self) -> None:
         words = torch.tensor([False, True, True, True])
         assert means_by_kind(torch.tensor([5.0, 1.0, 2.0, 3.0]), words).tolist() == [5, 2]

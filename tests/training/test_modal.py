@@ -2,10 +2,7 @@
 
 import doctest
 import json
-import os
 import shutil
-import signal
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
@@ -21,10 +17,11 @@ from typer.testing import CliRunner
 
 import agents
 import modal_env
-from agents.modal.players import BestReplyPolicy
+import training
+from agents.runtime.results import LONGEST
 from modal_env.envs.rounds import Contest
 from tests.training.small import stop_after
-from training.cli.modal import command
+from training.cli.commands import app
 from training.errors import TrainingError
 from training.modal import ModalConfig, ModalProgress, ModalResult, train_modal
 from training.modal.games import ProgramOpponent, play, programs_of
@@ -34,24 +31,6 @@ from training.modal.networks import make_network
 ONE = Fraction(1)
 SMALL = ModalConfig("program:FairBot", iterations=5, games=8, save_every=2)
 TOKENS = ModalConfig("mix:FairBot=1/2,DefectBot=1/2", "tokens", iterations=5, games=8, save_every=2, budget=5)
-
-
-# What is learnt. The same opponents as in docs/training-modal.md, with fewer games.
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("opponent", "reply"),
-    [("FairBot", "CooperateBot"), ("PrudentBot", "FairBot"), ("CooperateBot", "DefectBot")],
-)
-def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponent: str, reply: str) -> None:
-    result = train_modal(ModalConfig(f"program:{opponent}", iterations=25, games=128, lr=0.1, out=tmp_path))
-    best = BestReplyPolicy(agents.make(f"program:{opponent}")).program(result.config.setting())
-    commonest, share = result.shares[0]
-    assert commonest.name == best.name == result.best_reply[0].name == reply
-    assert share > Fraction(9, 10)
-    assert 0 <= result.gap < Fraction(1, 20)
-    assert result.history[-1].logged["exact/gap"] < 0.1 < result.history[0].logged["exact/gap"]
 
 
 # How games are played.
@@ -153,21 +132,23 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return train_modal(replace(request.param, out=tmp_path_factory.mktemp("whole")))
 
 
-@pytest.fixture
-def copied(whole: ModalResult, tmp_path: Path) -> ModalConfig:
-    """The config of a copy of it."""
-    return replace(whole.config, out=shutil.copytree(whole.config.folder, tmp_path / "copy"))
+def test_its_rows_are_those_of_the_log(whole: ModalResult) -> None:
+    assert whole.rows() == training.log_rows([whole.config.folder])
+    assert repr(whole) == str(whole)
+    assert "Learned against" in str(whole)
+    assert len(str(whole)) <= LONGEST
 
 
 @pytest.mark.slow
-def test_a_killed_training_ends_like_an_undisturbed_one(tmp_path: Path, whole: ModalResult) -> None:
-    """After Ctrl-C: below, on the command line."""
+@pytest.mark.parametrize(("error", "again"), [(RuntimeError, [3, 4, 5]), (KeyboardInterrupt, [4, 5])])
+def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole: ModalResult, error, again) -> None:
+    """As if killed, an iteration after the last save; and after Ctrl-C, which saves."""
     config = replace(whole.config, out=tmp_path)
-    with pytest.raises(RuntimeError):
-        train_modal(config, stop_after(3, RuntimeError))
+    with pytest.raises(error):
+        train_modal(config, stop_after(3, error))
     seen: list[int] = []
     parts = train_modal(config, lambda progress: seen.append(progress.iteration))
-    assert seen == [3, 4, 5]
+    assert seen == again
     assert (parts.history, parts.shares) == (whole.history, whole.shares)
     before, after = state(whole.config.folder), state(tmp_path)
     assert before.keys() == after.keys()
@@ -177,10 +158,13 @@ def test_a_killed_training_ends_like_an_undisturbed_one(tmp_path: Path, whole: M
 
 
 @pytest.mark.slow
-def test_a_finished_training_is_read_and_a_longer_one_goes_on(whole: ModalResult, copied: ModalConfig) -> None:
+def test_a_finished_training_is_read_and_a_longer_one_goes_on(whole: ModalResult, tmp_path: Path) -> None:
+    copied = replace(whole.config, out=shutil.copytree(whole.config.folder, tmp_path / "copy"))
     again = train_modal(copied, stop_after(5, RuntimeError))  # nothing is played again
     assert (again.history, again.shares) == (whole.history, whole.shares)
-    longer = train_modal(replace(copied, iterations=7))
+    told = CliRunner().invoke(app, ["resume", str(copied.folder), "--iterations", "6"])
+    assert told.stdout.startswith("policy: ")
+    longer = training.resume(copied.folder, iterations=7)
     assert longer.history[:5] == whole.history
     assert len(longer.history) == 7
     with pytest.raises(TrainingError, match="7 iterations"):
@@ -239,9 +223,7 @@ def test_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 # On the command line.
 
 
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command("modal")(command)
-TRAIN = ["--against", "program:FairBot", "--iterations", "3", "--games", "4"]
+TRAIN = ["modal", "--against", "program:FairBot", "--iterations", "3", "--games", "4"]
 
 
 def test_the_command_trains_and_tells(tmp_path: Path) -> None:
@@ -254,29 +236,3 @@ def test_the_command_trains_and_tells(tmp_path: Path) -> None:
     assert list((tmp_path / "tensorboard").iterdir())
     table = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path)])
     assert f"policy: {result['spec']}" in table.stdout
-
-
-@pytest.mark.slow
-def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn = train_modal
-
-    def interrupted(options: ModalConfig, on_progress: Callable[[ModalProgress], None]) -> ModalResult:
-        def report(progress: ModalProgress) -> None:
-            if progress.iteration == 2:
-                os.kill(os.getpid(), signal.SIGINT)
-            on_progress(progress)
-
-        return learn(options, report)
-
-    monkeypatch.setattr("training.cli.modal.train_modal", interrupted)
-    before = signal.getsignal(signal.SIGINT)
-    told = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / "parts")])
-    assert told.exit_code == 130
-    assert "same command resumes it" in told.stderr
-    assert signal.getsignal(signal.SIGINT) is before
-    assert len((tmp_path / "parts" / "log.jsonl").read_text().splitlines()) == 2
-    monkeypatch.setattr("training.cli.modal.train_modal", learn)
-    for name in ("parts", "whole"):
-        assert CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / name)]).exit_code == 0
-    before_, after = state(tmp_path / "whole"), state(tmp_path / "parts")
-    assert all(torch.equal(before_[name], after[name]) for name in before_)

@@ -36,14 +36,14 @@ def config_of(folder, iterations=3, **changes):
 
 @pytest.mark.slow
 def test_a_best_response_to_prosocial_is_found(tmp_path):
-    """Of the exact gain (evaluation.exact) in four years on three cores it finds most, and never more than that."""
-    options = {"years": 4, "lr": 1e-2, "entropy": 0.05, "games": 64, "width": 16, "coalition": "PLAYERA"}
-    config = config_of(tmp_path, 45, **options)
+    """Of the exact gain (evaluation.exact), two centers a game, it finds one at least, and never more than both."""
+    options = {"years": 3, "lr": 1e-2, "entropy": 0.05, "games": 48, "width": 16, "coalition": "PLAYERA"}
+    config = config_of(tmp_path, 25, **options)
     path = train(config)
-    found = exploitability("clique:3", {**OTHERS, "PLAYERA": f"rl:{path}"}, 4, powers=[]).points["PLAYERA"]
-    wanted = best_response("clique:3", "prosocial", "PLAYERA", years=4)
-    nice = exploitability("clique:3", "prosocial", 4, powers=[]).points["PLAYERA"]
-    assert 0.6 * wanted.gain <= found - nice <= wanted.gain + 1e-6
+    found = exploitability("clique:3", {**OTHERS, "PLAYERA": f"rl:{path}"}, 3, powers=[]).points["PLAYERA"]
+    wanted = best_response("clique:3", "prosocial", "PLAYERA", years=3)
+    nice = exploitability("clique:3", "prosocial", 3, powers=[]).points["PLAYERA"]
+    assert 0.5 * wanted.gain <= found - nice <= wanted.gain + 1e-6
 
 
 def test_the_loss_is_ppos_with_a_bonus_for_entropy():
@@ -93,8 +93,9 @@ def test_a_start_from_a_checkpoint(tmp_path, finished):
     assert all(np.allclose(one[name], two[name], rtol=0, atol=1e-7) for name in one)
 
 
-def test_the_learner_reads_what_the_player_saw(tmp_path):
-    config = config_of(tmp_path, years=6)
+@pytest.mark.parametrize("press", ["none", "tokens"])
+def test_the_learner_reads_what_the_player_saw(tmp_path, press):
+    config = config_of(tmp_path, years=6, press=press)
     runner = local_runner(play_of(config), config)
     episodes = runner.sample()
     batch = {
@@ -143,7 +144,7 @@ def test_a_checkpoint_plays_as_it_was_trained(tmp_path, finished):
 
 @pytest.mark.slow
 def test_imitation_gets_to_play_like_its_model(tmp_path):
-    config = config_of(tmp_path, 1, imitate="prosocial", imitate_games=300, lr=1e-9, map_name="clique:4")
+    config = config_of(tmp_path, 1, imitate="prosocial", imitate_games=150, lr=1e-9, map_name="clique:4")
     path = train(config)
     found = evaluation.exploitability(
         "prosocial", 1, deviator=f"rl:{path}", coalitions=["PLAYERA"], map_name="clique:4", rules=config.rules

@@ -40,14 +40,14 @@ def config_of(folder: Path, workers: int = 0, **changes: Any) -> TrainConfig:
     )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def no_ray_of_before() -> None:
     """Tests of other files may have left theirs open."""
     ray.shutdown()
 
 
-@pytest.fixture
-def small_ray() -> Iterator[None]:
+@pytest.fixture(scope="module")
+def small_ray(no_ray_of_before: None) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ray.init(
         num_cpus=1,

@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 from ray.rllib.core.columns import Columns
 
-from agents import HoldPolicy
 from agents.rl.network import Size
-from agents.specs import ProfileError
 from tests.training import small
 from training.board.opponents import Scripted
 from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
-from training.errors import TrainingError
 from welfare_env.rules import Rules
 
 SINGLES = ((0,), (1,), (2,))
@@ -135,12 +132,6 @@ def test_a_league_plays_past_selves():
     assert all(np.array_equal(frozen[name].numpy(), value) for name, value in other.items())
 
 
-def test_a_policy_that_needs_arrays_is_refused(monkeypatch):
-    monkeypatch.setattr(HoldPolicy, "act", lambda self, observation, info: 5)
-    with pytest.raises(TrainingError):
-        runner_of(("hold",)).sample()
-
-
 def test_lineups():
     rng = np.random.default_rng(0)
     lineup = Lineup(SINGLES, ("random", "learner"), (1.0, 3.0))
@@ -167,20 +158,3 @@ def test_opponents_can_be_profiles():
     runner = runner_of(("2*random + 1*hold",))
     runner.sample()
     assert {result.opponent for result in runner.take_results()} == {"2*random + 1*hold"}
-
-
-def test_a_profile_that_does_not_fit_is_told():
-    with pytest.raises(ProfileError, match=r"\b4\b.*\b3\b"):
-        runner_of(("2*random + 2*hold",)).sample()
-
-
-def test_each_seat_draws_its_own_policy_of_a_mix():
-    lineup = Lineup(((0,), (1,), (2,)), ("mix:hold=1/4,prosocial=3/4", "dove"), (0.5, 0.5))
-    assert lineup.players == ("hold", "prosocial", "dove")
-    seats, coalition, drawn = lineup.seats(np.random.default_rng(0), 4000, ("A", "B", "C"))
-    assert (seats[np.arange(4000), coalition] == -1).all()
-    others = np.sort(seats, axis=1)[:, 1:]
-    assert (others[drawn == 1] == 2).all()
-    mixed = others[drawn == 0]
-    assert abs((mixed == 0).mean() - 0.25) < 0.03
-    assert abs((mixed[:, 0] != mixed[:, 1]).mean() - 2 * 0.25 * 0.75) < 0.04  # one seat tells nothing of the other

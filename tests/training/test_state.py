@@ -55,11 +55,10 @@ def test_what_is_saved_is_read(folder):
     assert len((folder / "log.jsonl").read_text().splitlines()) == 4
 
 
-@pytest.mark.parametrize("step", [53, pytest.param(1, marks=pytest.mark.slow)])
-def test_every_flipped_bit_is_found(folder, step):
+def test_a_flipped_bit_is_found_wherever_it_is(folder):
     path = folder / STATE
     whole = path.read_bytes()
-    for place in range(0, len(whole), step):
+    for place in range(0, len(whole), 53):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
