@@ -20,7 +20,6 @@ from typer.testing import CliRunner
 
 import agents
 import evaluation
-import modal_env
 import welfare_env
 from evaluation import exact
 from evaluation.cli.commands import app
@@ -133,16 +132,6 @@ def test_a_game_by_hand(tmp_path: Path) -> None:
     game.replay(tmp_path / "game.html")
     assert "<svg" in (tmp_path / "game.html").read_text(encoding="utf-8")
     assert "<iframe" in game._repr_html_()
-
-
-# Modal combat
-
-
-@pytest.mark.parametrize("actions", ["library", "tokens", "formula"])
-def test_modal_combat_charges_for_depth(actions: str) -> None:
-    menv = modal_env.make(epsilon=0.01, actions=actions, agents=modal_env.library.POST)
-    policies = dict(zip(menv.possible_agents, map(agents.make, ("program:FairBot", "program:PrudentBot")), strict=True))
-    assert played(menv, policies) == pytest.approx({"player_0": 2 - 0.01, "player_1": 2 - 0.02})
 
 
 # Players

@@ -81,7 +81,7 @@ def check_winter(view, orders):
         assert view.rules.variant == "welfare" or disbands == view.must_disband
 
 
-MODAL = {"program": "program:FairBot", "mix": "mix:FairBot=1", "best-reply": "best-reply:to=program:FairBot"}
+MODAL = ["program:FairBot", "mix:FairBot=1", "best-reply:to=program:FairBot"]
 BOARD = [
     *("random", "exploiter:nice=dove,attack=dumbbot", "marshal", "noisy:of=dove", "pact:years=1", "plan:budget=1"),
     *("mix:dove=1/2,hold=1/2", LMPolicy(ScriptedModel([])), agents.ScriptedPolicy()),
@@ -117,7 +117,7 @@ def test_policies_of_the_board_say_what_they_need(spec, modal_turn, board_infos)
             policy.act(*modal_turn)
 
 
-@pytest.mark.parametrize("spec", sorted(MODAL.values()))
+@pytest.mark.parametrize("spec", MODAL)
 def test_policies_of_modal_combat_say_what_they_need(spec, modal_turn):
     policy, (observation, info) = agents.make(spec), modal_turn
     with pytest.raises(ActionError, match="reset"):
