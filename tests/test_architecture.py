@@ -32,6 +32,7 @@ OUTSIDE = {"research", "benchmarks", "tools", "examples", "tests"}  # not in the
 # What an import never loads.
 HEAVY = {
     "welfare_env": {"agents", "torch", "ray", "tornado", "matplotlib", "diplomacy"},
+    "modal_env": {"numba", "scipy", "matplotlib", "pygambit", "typer", "torch", "ray", "welfare_env"},
     "training.modal": {"torch", "ray", "tensorboardX", "matplotlib"},
 }
 

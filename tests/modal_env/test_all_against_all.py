@@ -26,17 +26,11 @@ def disagreements(agents: list[Agent], rows: int | None = None) -> list[tuple[st
     ]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_agents(seed: int) -> None:
-    agents = parsed(random_agents(seed, 14))
-    assert tournament(agents).cooperates.dtype == np.bool_
-    assert disagreements(agents) == []
-
-
-@pytest.mark.parametrize("seed", range(100, 102))
+@pytest.mark.parametrize("seed", range(100, 104))
 def test_random_agents_as_the_naive_evaluator(seed: int) -> None:
     texts = random_agents(seed, 10)
     truth, found = Plays(texts), tournament(parsed(texts))
+    assert found.cooperates.dtype == np.bool_
     assert np.array_equal(found.cooperates, truth.moves[-1])
     for i, j in product(range(10), repeat=2):
         assert found.worlds[i, j] == truth.settles(i, j)

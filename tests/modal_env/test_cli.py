@@ -1,14 +1,14 @@
 """The command line: what it prints, what it draws, and how it refuses."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
 import modal_env
 from modal_env.cli.commands import app
+from tests.processes import python
+from tests.processes import run as fresh
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})  # whatever the terminal of whoever tests
 
@@ -137,23 +137,8 @@ def test_a_name_defined_once_can_be_used_again():
     assert rows(run("replies", wary, "--call", "Wary", "--depth", "1"))
 
 
-@pytest.mark.slow
-def test_as_a_module():
-    done = subprocess.run(
-        [sys.executable, "-m", "modal_env", "play", "FB", "DB"], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "FairBot defects and DefectBot defects" in done.stdout
-
-
-def test_importing_modal_env_stays_light_and_packages_are_attributes():
-    heavy = {"numba", "scipy", "matplotlib", "pygambit", "typer", "torch", "ray", "welfare_env"}
-    code = (
-        f"import sys, modal_env as m; print(*sorted({heavy!r} & sys.modules.keys()))\n"
-        "print(m.best_replies.CALLS, m.dynamics, m.envs, m.games, m.logic, m.library, m.errors)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    loaded, attributes = done.stdout.splitlines()
-    assert loaded == ""
-    assert "DefectBot" in attributes
+def test_as_a_module_and_with_its_packages_as_attributes():
+    shown, warned = fresh("-m", "modal_env", "play", "FB", "DB")
+    assert ("FairBot defects and DefectBot defects" in shown, warned) == (True, "")
+    packages = "m.best_replies.CALLS, m.dynamics, m.envs, m.games, m.logic, m.library, m.errors"
+    assert "DefectBot" in python(f"import modal_env as m; print({packages})")

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
 from modal_env.games.game import ProgramGame
-from modal_env.games.vertices import bicliques, classes, cliques, spread, vertices
+from modal_env.games.vertices import bicliques, cliques, vertices
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
 from tests.modal_env.gambit import Matrix, Mix, by_gambit, extremes
 
@@ -179,15 +179,3 @@ def test_games_with_copies_and_dominated_agents(symmetric_only: bool) -> None:
         places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
         copied = [[small[i][j] for j in places] for i in places]
         assert equilibria_of(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only), copied
-
-
-def test_classes() -> None:
-    game = ProgramGame([*POST, LIBRARY["JustBot"], LIBRARY["CIMCIC"], RandomBot], 0)
-    found, _ = classes(game.affine, game.affine)
-    assert [tuple(game.names[i] for i in members) for members in found] == [
-        ("CooperateBot",),
-        ("DefectBot",),
-        ("FairBot", "JustBot", "CIMCIC"),
-        ("PrudentBot",),
-    ]
-    assert list(spread([F(1), F(0)], [(0, 2), (1,)], 3, F(0))) == [(1, 0, 0), (0, 0, 1)]

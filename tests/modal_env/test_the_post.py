@@ -93,15 +93,6 @@ def test_nobody_appears_and_nobody_vanishes() -> None:
     assert not path.shares[:, 3].any()
 
 
-@pytest.mark.parametrize("e", SMALL)
-def test_the_good_mix_is_a_slow_spiral(e: F) -> None:
-    """A small perturbation causes a very slow spiraling outward: its rate is e^2/4, a turn takes about 2 pi / e."""
-    found = modal_env.jacobian(post(e), good(e))
-    assert found.kind == "unstable"
-    assert (found.trace, found.determinant) == (e**2 / 2, e**2 * (1 - 3 * e / 2))
-    assert found.trace**2 < 4 * found.determinant
-
-
 def test_little_defection_only_with_slipbot_among_them() -> None:
     """Most ways of doing it will result in very little defection, he expects. Large finite populations of the four
     with rare mutations mostly defect, with SlipBot among them they cooperate."""
@@ -109,12 +100,3 @@ def test_little_defection_only_with_slipbot_among_them() -> None:
     four, five = (modal_env.rare_mutations(game, 200) for game in games)
     assert four.cooperation < 0.3
     assert five.cooperation > 0.99
-
-
-@pytest.mark.parametrize(("more", "limit"), [(F(-1, 100), "cycle"), (F(1, 100), "taken over")])
-def test_dynamics_at_the_mix_of_all_four(more: F, limit: str) -> None:
-    """Near c = e, d = 1 - 3e, f = 1/2, p = 2e - 1/2 an evolution would oscillate, the commenter expects: with fewer
-    CooperateBots and more PrudentBots it does, but the other way round DefectBots take over."""
-    e = F(3, 10)
-    path = modal_env.replicator(post(e), [e + more, 1 - 3 * e, F(1, 2), 2 * e - F(1, 2) - more], 10_000)
-    assert path.limit.kind == limit

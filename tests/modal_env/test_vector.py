@@ -1,7 +1,5 @@
 """Many games at once: they are the games of `parallel_env`, with the same observations, masks and rewards."""
 
-import copy
-import pickle
 from typing import Any
 
 import pytest
@@ -43,19 +41,6 @@ def test_they_are_the_games_of_parallel_env(options: dict[str, Any]) -> None:
                 seen[game] = env.reset()[0]
                 ended += 1
     assert ended > number
-
-
-def test_copies_go_on_alike() -> None:
-    games = modal_env.vector_env(5)
-    games.reset(seed=0)
-    games.step(games.sample())
-    others = [copy.deepcopy(games), pickle.loads(pickle.dumps(games))]  # noqa: S301 (our own)
-    for _ in range(10):
-        actions = games.sample()
-        rewards, _ = games.step(actions)
-        for other in others:
-            assert (other.sample() == actions).all()
-            assert (other.step(actions)[0] == rewards).all()
 
 
 @pytest.mark.parametrize("first", [[0, 0], [0.0, 1.0], [99, 1], [-1, 1], [11, 1], ["x", 1]], ids=str)

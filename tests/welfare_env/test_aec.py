@@ -229,30 +229,3 @@ class TestRewards:
             disbands = [f"{unit} D" for unit in view.units[view.power] if view.power != "FRANCE"]
             env.step({"orders": disbands, "messages": {}})
         assert env.rewards == dict.fromkeys(env.possible_agents, 1.0) | {"FRANCE": 0.0, "MEDIATOR": 6.0}
-
-
-@pytest.mark.parametrize("most", [1, 5])
-def test_max_cycles_truncates_after_so_many_steps(most: int) -> None:
-    env, steps = made(max_cycles=most, years=10), defaultdict(int)
-    for agent in turns(env, np.random.default_rng(9)):
-        if is_dead(env):
-            assert (env.terminations[agent], env.truncations[agent], steps[agent]) == (False, True, most)
-        else:
-            steps[agent] += 1
-    assert set(steps.values()) == {most}
-
-
-def test_a_reset_without_seed_goes_on_from_the_last_seed() -> None:
-    env = welfare_env.make()
-
-    def speakers(seed: int | None) -> list[str]:
-        env.reset(seed=seed)
-        said = []
-        for _ in range(21):
-            said.append(env.agent_selection)
-            env.step({"orders": 0, "messages": {}})
-        return said
-
-    first, again = ([speakers(5), speakers(None), speakers(None)] for _ in range(2))
-    assert first == again
-    assert first[0] != first[1] != first[2]

@@ -124,24 +124,16 @@ def test_a_copy_of_an_environment_goes_on_like_it(copier: Copier, make: Copier, 
     assert env.unwrapped.game.record() == other.unwrapped.game.record()
 
 
-# What games are made of.
-
-
 @pytest.mark.parametrize("copier", COPIERS)
-def test_copies_of_the_parts(copier: Copier) -> None:
+def test_a_copy_of_a_view_tells_what_it_tells_and_holds_no_secrets(copier: Copier) -> None:
     game = Game("clique:4", Rules(years=2))
     game.submit("PLAYERA", ["A HAX - CAX"])
     game.send("PLAYERA", "PLAYERB", "psst")
     game.advance()
     game.send("PLAYERA", "PLAYERC", "now you")
     game.send("PLAYERA", "PLAYERB", "hush")
-    state, legal, view = game.position.state, game.position.legal, game.view("PLAYERB")
-    assert copier(game.board) is game.board
-    assert copier(game.rules) == game.rules
+    view = game.view("PLAYERB")
     assert copier(view) == view
-    assert copier(state).same_as(state)
-    assert [array.tolist() for array in vars(copier(legal)).values()] == [a.tolist() for a in vars(legal).values()]
-    assert copier(game.position).legal_orders("PLAYERA") == game.legal_orders("PLAYERA")
     assert "psst" in str(copier(view).history[0].messages[0].text)
     hidden = pickle.dumps(game.view("PLAYERC"))
     assert b"psst" not in hidden

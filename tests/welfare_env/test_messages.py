@@ -1,5 +1,6 @@
 """Messages in the environments: a space contains what `step` takes; the tokens, as words and numbers; what is heard."""
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import welfare_env
-from welfare_env import Game, Message, PressError, Rules, load_board
+from welfare_env import Message, PressError, Rules, load_board
 from welfare_env.game import press
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, observe_messages
 
@@ -19,8 +20,7 @@ RULES = Rules(years=1, press="tokens", message_rounds=2)
 MEDIATED = Rules(years=1, press="tokens", message_rounds=2, mediator=True)
 BOARD = load_board()
 MAKERS = [welfare_env.make, welfare_env.parallel_env]
-NO_TOKENS: list[Any] = ["Accept", "accept ", "peace?", "", "\ud800", "x" * 5000, None, 1, b"accept", ["accept"]]
-NO_NUMBERS: list[Any] = [-1, 6, 2**70, 1.0, True, None, np.array([1]), "1"]
+NO_TOKENS: list[Any] = [-1, 6, 2**70, 1.0, True, None, np.array([1]), "1", "Accept", "accept ", "\ud800", b"accept"]
 ANY = st.characters(max_codepoint=sys.maxunicode)  # surrogates and control characters, too
 LONG = st.integers(MAX_MESSAGE_LENGTH - 2, MAX_MESSAGE_LENGTH + 2)
 TEXTS = st.one_of(
@@ -37,9 +37,9 @@ def make_named(make: Callable) -> str:
     return str(make.__name__)
 
 
-def speak_in(make: Callable, said: Any, **options: Any) -> tuple[Any, str, tuple[str, ...]]:
+def speak_in(make: Callable, said: Any, rules: Rules = RULES, **options: Any) -> tuple[Any, str, tuple[str, ...]]:
     """The first one to speak says something to all: the environment, who it was, and what was refused."""
-    env = make(rules=RULES, **options)
+    env = make(rules=rules, **options)
     env.reset(seed=0)
     action = {"orders": [], "messages": {"GLOBAL": said}}
     if make is welfare_env.parallel_env:
@@ -58,15 +58,6 @@ class TestVocabulary:
         assert press.VOCABULARY_VERSION == 1
         assert words == TOKENS
 
-    def test_anything_else_is_refused_and_the_words_are_told(self) -> None:
-        game = Game(rules=RULES)
-        for text in NO_TOKENS:
-            with pytest.raises(PressError) as error:
-                game.send("FRANCE", "GERMANY", text)
-            assert all(repr(word) in str(error.value) for word in TOKENS)
-            assert len(str(error.value)) < 400
-        assert game.messages == ()
-
 
 @pytest.mark.parametrize("make", MAKERS, ids=make_named)
 class TestActions:
@@ -79,7 +70,7 @@ class TestActions:
                 assert all(type(message.text) is str for message in env.unwrapped.game.messages)
 
     def test_anything_else_is_refused(self, make: Callable) -> None:
-        for said in NO_NUMBERS:
+        for said in NO_TOKENS:
             env, _, refused = speak_in(make, said)
             assert env.unwrapped.game.messages == ()
             assert len(refused) == 1
@@ -131,17 +122,6 @@ def test_every_cell_is_the_last_word_between_two(case: tuple[Rules, list[Message
 # Spaces
 
 
-def is_said(env: Any, message: Any) -> bool:
-    """Whether `step` takes a message to all."""
-    env.reset(seed=0)
-    action = {"orders": [], "messages": {"GLOBAL": message}}
-    try:
-        env.step(action if hasattr(env, "agent_selection") else {env.agents[0]: action})
-    except PressError:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("make", MAKERS, ids=make_named)
 @settings(max_examples=30)
 @given(message=TEXTS | ODD_NUMBERS | THINGS)
@@ -150,8 +130,10 @@ def is_said(env: Any, message: Any) -> bool:
 @example(message=" ")
 @example(message="")
 def test_a_space_contains_what_can_be_said(make: Callable, message: Any) -> None:
-    env = make("clique:3", years=1, message_rounds=1, strict=True)
-    assert is_said(env, message) == (message in env.action_space("PLAYERA")["messages"]["GLOBAL"])
+    rules = Rules(years=1, message_rounds=1)
+    space = make("clique:3", rules).action_space("PLAYERA")["messages"]["GLOBAL"]
+    with contextlib.nullcontext() if message in space else pytest.raises(PressError):
+        speak_in(make, message, rules, map_name="clique:3", strict=True)
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=make_named)

@@ -1,5 +1,5 @@
 """Whole random games as text, compared with the files under tests/golden: one a variant, one with tokens, and one by
-the rulebook where the package decides otherwise.
+the rulebook where the package decides otherwise. Python hashes texts anew in every run, and no game depends on it.
 
 ``pytest tests/welfare_env/test_playthrough.py --update-golden`` writes the files anew.
 """

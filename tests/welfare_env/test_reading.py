@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agents.lm.reading.parsing import parse
 from tests.fuzz.hunting import mangled, odd
-from welfare_env import Game, IllegalOrderError, OrderError, OrderSyntaxError, Rules
+from welfare_env import Game, OrderError, OrderSyntaxError, Rules
 
 
 def standing(phase: str = "S1901M", **more: Any) -> Game:
@@ -94,13 +94,6 @@ def test_what_is_no_order_or_more_than_one() -> None:
             with pytest.raises(OrderSyntaxError) as error:
                 game.submit("FRANCE", [text])
             assert repr(text) in str(error.value)
-
-
-@pytest.mark.parametrize("text", ["A LON - BEL VIA", "London to Belgium by convoy"])
-def test_without_a_fleet_there_is_no_convoy(text: str) -> None:
-    game = Game.from_position("S1901M", {"ENGLAND": ["A LON"]}, {})
-    with pytest.raises(IllegalOrderError):
-        game.submit("ENGLAND", [text])
 
 
 LEGAL = [

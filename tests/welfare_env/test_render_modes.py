@@ -2,6 +2,7 @@
 
 import gc
 import re
+import sys
 import webbrowser
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import pytest
 
 import welfare_env
 from tests.playing import ended
-from tests.processes import python
 from welfare_env import Game
 from welfare_env.errors import PictureError
+from welfare_env.render import pixels as rendering
 from welfare_env.render.phase import phase_svg
 
 MAKERS = [welfare_env.make, welfare_env.parallel_env]
@@ -85,13 +86,6 @@ def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, o
     assert not page.parent.exists()
 
 
-@pytest.mark.slow
-def test_the_page_is_removed_when_python_exits(tmp_path):
-    script = "import welfare_env; env = welfare_env.make('clique:2', render_mode='human'); env.reset(); env.render()"
-    assert "replay page: " in python(script, DISPLAY="", WAYLAND_DISPLAY="", TMPDIR=str(tmp_path))
-    assert list(tmp_path.glob("welfare-env-*")) == []
-
-
 def test_human_without_a_screen_says_where_the_page_is(make, monkeypatch, capsys):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
@@ -111,9 +105,7 @@ def test_human_without_a_screen_says_where_the_page_is(make, monkeypatch, capsys
 def pixels():
     pytest.importorskip("resvg_py")
     pytest.importorskip("matplotlib")
-    from welfare_env.render.pixels import pixels
-
-    return pixels
+    return rendering.pixels
 
 
 def test_pixels_have_the_width_and_the_shape_of_the_drawing(pixels):
@@ -145,14 +137,9 @@ def test_what_is_no_svg_or_width_is_refused(pixels, svg, width):
         pixels(svg, width)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("package", ["resvg_py", "matplotlib", "PIL"])
-def test_without_the_extra_the_error_names_it(package):
-    code = (
-        f"import sys; sys.modules[{package!r}] = None\n"
-        "from welfare_env.errors import PictureError\n"
-        "from welfare_env.render.pixels import pixels\n"
-        f"try:\n    pixels({SQUARE!r}, 40)\n"
-        "except PictureError as error:\n    print(error)"
-    )
-    assert python(code).count("extra plot") == 1
+def test_without_the_extra_the_error_names_it(pixels, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(rendering, "_fonts", rendering._fonts.__wrapped__)  # which remembers them
+    with pytest.raises(PictureError, match="extra plot"):
+        pixels(SQUARE, 40)

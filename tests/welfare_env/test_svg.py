@@ -9,7 +9,6 @@ from welfare_env import Game, Rules, load_board
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.marks import units_layer
 from welfare_env.render.orders import marks_layer, orders_layer
-from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance
 from welfare_env.render.phase import phase_svg
 from welfare_env.render.svg import board_svg, map_layer
 
@@ -106,21 +105,3 @@ def test_a_game_on_any_board_is_well_formed_from_start_to_end(name):
     while not game.is_done:
         ET.fromstring(phase_svg(ordered(game, {})))  # noqa: S314
     assert phase_svg(game) == phase_svg(game)
-
-
-def test_great_powers_differ_in_the_eyes_of_the_color_blind():
-    """In simulated deuteranopia and protanopia (Vienot, Brettel and Mollon, 1999) no two colors come close."""
-    for matrix in (_DEUTAN, _PROTAN):
-        seen = [_seen(color, matrix) for color in GREAT_POWERS.values()]
-        apart = [sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) ** 0.5 for x in seen for y in seen if x is not y]
-        assert min(apart) > 0.12
-    assert all(0 <= luminance(color) <= 1 for color in OTHERS)
-
-
-_DEUTAN = ((0.29275, 0.70725, 0), (0.29275, 0.70725, 0), (-0.02234, 0.02234, 1))
-_PROTAN = ((0.11238, 0.88762, 0), (0.11238, 0.88762, 0), (0.00401, -0.00401, 1))
-
-
-def _seen(color, matrix):
-    linear = [(int(color[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
-    return [max(0, sum(w * v for w, v in zip(row, linear, strict=True))) ** (1 / 2.2) for row in matrix]

@@ -140,18 +140,6 @@ def test_a_masked_number(order: str) -> None:
     assert len(record.void["AUSTRIA"]) == 1
 
 
-def test_a_masked_number_in_winter_leaves_the_rest() -> None:
-    env = welfare_env.make(press=None, years=2)
-    units = {"FRANCE": ["A PAR", "A SPA"], "ITALY": ["A ROM"]}
-    centers = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
-    env.reset(options={"game": Game.from_position("W1901A", units, centers, rules=env.unwrapped.rules)})
-    for order in ("A SPA D", "A MAR B"):
-        env.step(env.unwrapped.board.orders.index[order])
-    env.step([])
-    assert env.unwrapped.game.history[0].orders["FRANCE"] == ("A SPA D",)
-    assert [void.order for void in env.unwrapped.game.history[0].void["FRANCE"]] == ["A MAR B"]
-
-
 @pytest.mark.parametrize("choices", [{0: 99}, {5: 1}], ids=repr)
 def test_choices_out_of_range(choices: dict[int, int]) -> None:
     array = np.zeros(SLOTS, int)
@@ -218,15 +206,20 @@ def test_options_of_makers_and_seeds_of_reset(maker: str) -> None:
             env.reset(seed=value)
 
 
-def test_an_error_in_reset_leaves_the_stream_of_chance() -> None:
+def test_a_reset_without_seed_goes_on_with_the_stream_of_chance_which_an_error_leaves() -> None:
     env, other = (welfare_env.make("clique:4", years=1) for _ in range(2))
     env.reset(seed=1)
     other.reset(seed=1)
-    with pytest.raises(RulesError):
-        env.reset(seed=2, options={"game": 5})
-    env.reset()
-    other.reset()
-    assert [turn.agent for turn in env.unwrapped._turns] == [turn.agent for turn in other.unwrapped._turns]
+    spoken = set()
+    for number in (1, 2, 3):
+        turns, others = ([turn.agent for turn in each.unwrapped._turns] for each in (env, other))
+        assert turns == others
+        spoken.add(tuple(turns))
+        assert len(spoken) == number
+        with pytest.raises(RulesError):
+            env.reset(seed=2, options={"game": 5})
+        env.reset()
+        other.reset()
 
 
 @pytest.mark.parametrize("maker", [welfare_env.make, welfare_env.parallel_env])
