@@ -5,8 +5,6 @@ import pytest
 
 from tests.playing import ordered
 from welfare_env import Game, Rules, load_board
-from welfare_env.board.board import Board
-from welfare_env.board.orders import MOVE
 from welfare_env.engine import UNITS, layout_of
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import FastEngine
@@ -64,15 +62,6 @@ def test_the_combat_table_in_random_play() -> None:
         if state.done:
             state = engine.initial()
     assert seen > 200
-
-
-@pytest.mark.parametrize("name", ["standard", "ancmed", "modern", "pure", "clique:4"])
-def test_the_moves_of_a_piece_have_consecutive_numbers(name: str) -> None:
-    board: Board = load_board(name)
-    moves = np.flatnonzero(board.orders.kind == MOVE)
-    for piece in range(len(board.pieces)):
-        numbers = moves[board.orders.piece[moves] == piece]
-        assert len(numbers) == 0 or numbers[-1] - numbers[0] == len(numbers) - 1
 
 
 @pytest.mark.parametrize(("order", "results"), [("A BER H", []), ("A BER - KIE", ["bounce"])], ids=["stays", "swap"])
