@@ -25,6 +25,14 @@ def parsed(texts: dict[str, str]) -> list[Agent]:
     return list(known.values())
 
 
+def chain(rank: int, first: str, step: str) -> Agent:
+    """An agent that calls one that calls one ... `rank` times: `step` says so of X(P)."""
+    agent = parse(first, name="P")
+    for _ in range(rank):
+        agent = parse(step, name="P", helpers={"P": agent})
+    return agent
+
+
 def chosen(rng: np.random.Generator, seen: dict[str, Any], texts: Sequence[str] = ()) -> Any:
     """A random action: one that is open, or a text."""
     if "action_mask" in seen:

@@ -26,7 +26,7 @@ def disagreements(agents: list[Agent], rows: int | None = None) -> list[tuple[st
     ]
 
 
-@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("seed", [3, 100, 101, 102])
 def test_random_agents_as_the_naive_evaluator(seed: int) -> None:
     texts = random_agents(seed, 10)
     truth, found = Plays(texts), tournament(parsed(texts))

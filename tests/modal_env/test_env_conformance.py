@@ -2,7 +2,6 @@
 
 import functools
 import types
-import warnings
 
 import pettingzoo
 import pytest
@@ -12,6 +11,8 @@ from pettingzoo.utils.conversions import aec_to_parallel
 import modal_env
 from modal_env.logic.library import LIBRARY
 
+# PettingZoo recommends by warning that observations be images or numbers without a mask.
+pytestmark = pytest.mark.filterwarnings("ignore")
 OPTIONS = [
     pytest.param({"actions": actions, "rounds": rounds, "players": players}, id=f"{actions}-{rounds}-{players}")
     for actions in ("library", "formula", "tokens")
@@ -21,14 +22,6 @@ EVERYBODY = [
     pytest.param({"actions": actions, "agents": LIBRARY.values(), "rounds": 3, "cost": cost}, id=f"{actions}-{cost}")
     for actions, cost in (("library", "worlds"), ("formula", "opponent"), ("tokens", "sum"))
 ]
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    # PettingZoo recommends by warning that observations be images or numbers without a mask.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @pytest.mark.parametrize("options", OPTIONS + EVERYBODY)

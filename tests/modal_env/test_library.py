@@ -17,20 +17,7 @@ from modal_env.logic.library import (
     ToughButFairBot,
     WaitFairBot,
 )
-from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import Trace, play
-
-OPPONENTS = [
-    *LIBRARY.values(),
-    *map(WaitFairBot, range(3, 6)),
-    *map(ConFairBot, range(3, 6)),
-    *(parse(text) for text in ("[][]X(me)", "<>X(me)", "[]X(PB) | []me", "[](X(TB) <-> X(me))", "~[][]F -> []X(JB)")),
-]
-
-
-def traces(agent: Agent) -> list[Trace]:
-    """What an agent does against everybody, world by world; the last is where all these plays have long settled."""
-    return [play(agent, opponent, worlds=20).trace for opponent in OPPONENTS]
+from modal_env.logic.provability import play
 
 
 def test_everybody_has_a_name_and_a_source() -> None:
@@ -69,11 +56,6 @@ PUBLISHED = [
 def test_formulas_as_published() -> None:
     for agent, text, depth in PUBLISHED:
         assert (agent.text, agent.depth) == (text, depth)
-
-
-def test_prudent_bot_is_that_of_the_paper() -> None:
-    """Barasz et al. ask PA for X(PB), and PA + Con(PA) for ~X(DB)."""
-    assert traces(parse("[]X(me) & [1]~X(DefectBot)")) == traces(PrudentBot)
 
 
 def test_of_dupoc_and_cupod_the_one_with_the_stronger_theory_has_its_way() -> None:

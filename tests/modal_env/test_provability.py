@@ -13,18 +13,10 @@ from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import Plays, play
 from modal_env.logic.tournaments import tournament
 from tests.modal_env import naive
-from tests.modal_env.conftest import parsed
+from tests.modal_env.conftest import chain, parsed
 from tests.modal_env.naive import Node, random_agents, tree
 
 HALF = Fraction(1, 2)
-
-
-def chain(rank: int, first: str, step: str) -> Agent:
-    """An agent that calls one that calls one ... `rank` times: `step` says so of X(P)."""
-    agent = parse(first, name="P")
-    for _ in range(rank):
-        agent = parse(step, name="P", helpers={"P": agent})
-    return agent
 
 
 # Against the naive evaluator
@@ -165,9 +157,6 @@ def test_what_gl_proves_holds_at_every_world() -> None:
 
 def test_nothing_is_provable_about_a_coin() -> None:
     assert [play(agent, RandomBot).moves for agent in POST] == [("C", "?"), ("D", "?"), ("D", "?"), ("D", "?")]
-    outcome = play(FairBot, RandomBot)
-    assert outcome.cooperation == (Fraction(0), HALF)
-    assert outcome.trace == ((True, None), (False, None), (False, None))
     assert play(RandomBot, LIBRARY["UnfairBot"]).moves == ("?", "D")
     both = play(RandomBot, RandomBot)
     assert (both.moves, both.cooperation, both.settles) == (("?", "?"), (HALF, HALF), 0)

@@ -11,7 +11,6 @@ from modal_env.games.rational_functions import EPSILON, FUNCTIONS, POLYNOMIALS, 
 X = EPSILON
 small = st.fractions(-5, 5, max_denominator=6)
 coefficients = st.lists(small, min_size=2, max_size=6)
-functions = coefficients.map(lambda values: quotient([*values]))
 
 
 def quotient(top: list, bottom: list = (1,)) -> object:

@@ -1,8 +1,9 @@
 """Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018), comments included: what its game's tables do not say.
 
 Its equilibria at every price are those of test_ranges, its costs those of test_game, its growth that of test_growth,
-its random bot that of test_provability, its cycle that of test_evolution. The tests are in the post's order, and their
-docstrings say what it says.
+its random bot that of test_provability, its cycle that of test_evolution. Its spiral, and the good mix among all modal
+agents, are on docs/modal-evolution.md and docs/modal-equilibria.md, which test_pages runs. The tests are in the post's
+order, and their docstrings say what it says.
 """
 
 from fractions import Fraction as F
@@ -11,19 +12,12 @@ import numpy as np
 import pytest
 
 import modal_env
-from modal_env import LIBRARY, POST, FairBot, ProgramGame, PrudentBot, SlipBot
+from modal_env import FairBot, PrudentBot, SlipBot
 from modal_env.best_replies import CALLS
-from modal_env.games.ranges import Ranges
 from tests.modal_env.conftest import post
 
 SMALL = [F(1, 1000), F(1, 20), F(1, 10), F(6, 25)]
 """Prices below 1/4."""
-_, DEFECT, FAIR, PRUDENT = range(4)
-
-
-def good(e: F) -> list[F]:
-    """The good mix: CooperateBot e, FairBot 1 - 3e/2, PrudentBot e/2."""
-    return [e, F(0), 1 - 3 * e / 2, e / 2]
 
 
 def best(opponent: modal_env.Agent, epsilon: F) -> set[str]:
@@ -78,25 +72,8 @@ def test_what_the_four_are_paid_against_a_mix(mix: tuple[int, ...]) -> None:
     assert post(e).replies([c, d, f, p]) == (2 * (c + f), 1 + 2 * c, 2 - d - e, 2 + c - d - 2 * e)
 
 
-def test_the_good_mix_stays_an_equilibrium_among_all_modal_agents(ranges_of: dict[str, Ranges]) -> None:
-    """The good outcome is an equilibrium where both may play any modal agent: for e up to 1/3."""
-    shares = [(family, family.rows[0].shares) for family in ranges_of["depth"].families if family.is_point]
-    family = next(family for family, share in shares if share[PRUDENT] and not share[DEFECT])
-    deviants = [*(reply.agent for reply in modal_env.replies(POST, CALLS)), *LIBRARY.values()]
-    assert [str(part) for part in modal_env.survival_range(family, POST, deviants)] == ["0 <= eps <= 1/3"]
-
-
 def test_nobody_appears_and_nobody_vanishes() -> None:
     """A population that starts nonzero remains nonzero, and one that starts 0 remains 0."""
     path = modal_env.replicator(post(), [F(1, 3), F(1, 3), F(1, 3), 0], 500)
     assert np.isfinite(path.log_shares[:, :3]).all()
     assert not path.shares[:, 3].any()
-
-
-def test_little_defection_only_with_slipbot_among_them() -> None:
-    """Most ways of doing it will result in very little defection, he expects. Large finite populations of the four
-    with rare mutations mostly defect, with SlipBot among them they cooperate."""
-    games = [ProgramGame(agents, F(1, 10)) for agents in (POST, [*POST, SlipBot])]
-    four, five = (modal_env.rare_mutations(game, 200) for game in games)
-    assert four.cooperation < 0.3
-    assert five.cooperation > 0.99

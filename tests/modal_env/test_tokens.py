@@ -41,13 +41,8 @@ def test_vocabulary_is_as_documented():
     assert Vocabulary(POST, me=True).texts == (*VOCABULARY.texts, "me")
 
 
-def test_prudent_bot_in_tokens():
-    written = VOCABULARY.encode(PrudentBot)
-    assert VOCABULARY.text(written) == "[] & X(me) -> X(DefectBot) [] false"
-    assert VOCABULARY.agent(written) == PrudentBot
-
-
 def test_library_there_and_back():
+    assert VOCABULARY.text(VOCABULARY.encode(PrudentBot)) == "[] & X(me) -> X(DefectBot) [] false"
     alone = Vocabulary([], me=True)
     for agent in [agent for agent in LIBRARY.values() if not agent.is_random]:
         vocabulary = Vocabulary(tuple(dict.fromkeys((*POST, *agent.called))), me=True)
