@@ -3,10 +3,16 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.playing import ordered
 from welfare_env import Board, Game, Rules
 from welfare_env.game.press import TOKENS
+
+MODES = [
+    pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
+    for press, variant in ((None, "welfare"), ("tokens", "standard"), ("text", "welfare"))
+]
 
 
 def _winter_slots(game: Game, power: str, rng: np.random.Generator) -> list[tuple[str, ...]]:

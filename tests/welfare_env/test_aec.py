@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 
 import welfare_env
-from tests.welfare_env.positions import dislodging
+from tests.welfare_env.positions import MODES, dislodging
 from welfare_env import Game, Rules
 
 Env = Any
-MODES = [
-    pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
-    for press, variant in ((None, "welfare"), ("tokens", "standard"), ("text", "welfare"))
-]
 OPTIONS = {
     "transfers": Rules(years=2, press="tokens", transfers=True, mediator=True),
     "overmilitarise": Rules(years=2, overmilitarise=True),

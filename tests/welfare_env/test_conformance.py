@@ -2,7 +2,6 @@
 
 import functools
 import types
-import warnings
 
 import pettingzoo
 import pytest
@@ -11,6 +10,8 @@ from pettingzoo.test.state_test import state_test
 
 import welfare_env
 
+# PettingZoo recommends other names and spaces by warning; agents here are named after their powers on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore")
 OPTIONS = [
     pytest.param({"press": press, "variant": variant, "map_name": map_name}, id=f"{press}-{variant}-{map_name}")
     for press in (None, "tokens", "text")
@@ -45,14 +46,6 @@ def some_slow(options):
 def _no_screen(monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):  # or mode "human" opens a browser
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    # PettingZoo recommends other names and spaces by warning; agents here are named after their powers on purpose.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def short(options):

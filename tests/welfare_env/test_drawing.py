@@ -6,7 +6,6 @@ import math
 import re
 from importlib import resources
 
-import numpy as np
 import pytest
 
 from tools.atlas.borders import KINDS, Outlines, board_facts, drawn_facts, gaps
@@ -68,13 +67,6 @@ def test_on_a_full_board_no_label_or_unit_lies_on_another_or_outside():
     assert max(box.bottom for box in boxes) <= drawing.height
 
 
-def test_a_board_with_the_standard_borders_is_drawn_as_the_standard_one():
-    board = load_board("standard_fleet_rome")
-    drawing = drawing_of(board)
-    assert drawing.edges == ()
-    assert {p.name for p in drawing.provinces.values() if p.center} == set(board.centers)
-
-
 def test_new_centers_have_marks_that_lie_on_nothing_else(tmp_path):
     """On the standard board with every province a center."""
     standard = load_board("standard")
@@ -119,16 +111,6 @@ def test_unit_dislodged_unit_and_label_have_room_in_their_disc(name):
         disc = Box(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS)
         assert all(disc.left < b.left and b.right < disc.right for b in boxes)
         assert all(disc.top < b.top and b.bottom < disc.bottom for b in boxes)
-
-
-def test_on_a_toy_board_cores_are_on_a_circle_and_leaves_outside():
-    drawing = graph_drawing(load_board(TOY))
-    spots = {p.name: np.array(p.middle) for p in drawing.provinces.values()}
-    middle = np.mean([spot for name, spot in spots.items() if name[0] == "C"], 0)
-    away = {name: float(np.linalg.norm(spot - middle)) for name, spot in spots.items()}
-    cores = [length for name, length in away.items() if name[0] == "C"]
-    assert max(cores) - min(cores) < 0.3
-    assert min(length for name, length in away.items() if name[0] == "H") > max(cores) + 20
 
 
 def test_no_arrow_of_a_graph_crosses_a_label():

@@ -51,14 +51,6 @@ def in_winter() -> Game:
     return Game.from_position("W1901A", units, centers)
 
 
-def test_of_the_legal_orders_of_a_unit_a_hold_is_the_first(engine: str) -> None:
-    """All of them are counted in tests/engine, and compared with the package in test_reference."""
-    game = Game(engine=engine)
-    legal = {unit: orders for power in game.powers for unit, orders in game.legal_orders(power).items()}
-    assert set(legal) == set(all_units(game))
-    assert all(orders[0] == f"{unit} H" for unit, orders in legal.items())
-
-
 WRONG_POSITIONS: list[tuple[dict[str, Any], type[Exception]]] = [
     *(({"phase": phase}, PositionError) for phase in ("S1900M", "W1901M", f"S{'1' * 5000}M", None)),
     *(({"units": units}, PositionError) for units in (["A PAR"], {"FRANCE": "A PAR"}, {"FRANCE": [5]})),

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 import welfare_env
-from tests.welfare_env.positions import draw_orders
+from tests.welfare_env.positions import MODES, draw_orders
 from welfare_env import Game, Rules
 
-MODES = [
-    pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
-    for press, variant in ((None, "welfare"), ("tokens", "standard"), ("text", "welfare"))
-]
 RULES = [Rules(mediator=True), Rules.published(), Rules("standard", press=None)]
 SAME = [*MODES, *(pytest.param({"rules": rules}, id=str(number)) for number, rules in enumerate(RULES))]
 

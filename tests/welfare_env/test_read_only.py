@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 import welfare_env
-from tests.playing import ordered
-from welfare_env import Game
 from welfare_env.engine.tables import tables_of
 from welfare_env.envs.vector import VectorEnv
 
@@ -60,13 +58,11 @@ def at_once() -> Any:
 
 HANDED_OUT: dict[str, Callable[[], Any]] = {
     "board": lambda: (welfare_env.load_board(), tables_of(welfare_env.load_board())),
-    "game": lambda: ordered(Game(), {}),
-    "view": lambda: ordered(Game(), {}).view("FRANCE"),
     "two threads": vector,
     "in turns": in_turns,
     "at once": at_once,
 }
-FEWEST = {"board": 14, "game": 30, "view": 10, "two threads": 19, "in turns": 30, "at once": 30}
+FEWEST = {"board": 14, "two threads": 19, "in turns": 30, "at once": 30}
 
 
 @pytest.mark.parametrize("name", HANDED_OUT)
@@ -79,14 +75,6 @@ def test_what_stays_with_its_owner_cannot_be_written_to(name: str) -> None:
 
 # Properties that make a new array whenever they are asked.
 COPIED = {"units", "dislodged", "retreats", "owners", "welfare", "influence"}
-
-
-def test_parts_of_a_state_are_copies() -> None:
-    state = ordered(Game(), {}).position.state
-    before = state.row.copy()
-    for name in COPIED:
-        getattr(state, name)[:] = 99
-    np.testing.assert_array_equal(state.row, before)
 
 
 @pytest.mark.parametrize(

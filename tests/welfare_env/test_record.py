@@ -18,6 +18,7 @@ from diplomacy.utils.export import from_saved_game_format, to_saved_game_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.hunting import changed, plain
 from tests.playing import ended, ordered
 from tests.welfare_env.positions import scatter, speak_and_order
 from welfare_env import Game, RecordError, Rules, RulesError, load_board
@@ -66,6 +67,7 @@ class TestRoundTrip:
         game = Game()
         game.submit("FRANCE", ["A MAR - SPA", *void, "A PAR - BUR"], strict=False)
         assert len(game.pending_void["FRANCE"]) == len(void)
+        assert max(len(each.reason) for each in game.pending_void["FRANCE"]) < 500
         for _ in range(2):
             game.save(tmp_path / "game.json")
             assert saved(Game.load(tmp_path / "game.json")) == saved(game)
@@ -145,9 +147,8 @@ class TestNoSavedGame:
             Game.load(tmp_path / "game.json")
 
     def test_what_is_no_file_of_ours(self, tmp_path: Path) -> None:
-        for name, target in (("zero", "/dev/zero"), ("null", "/dev/null")):
-            (tmp_path / name).symlink_to(target)
-        for name in ("", "zero", "null", "nowhere.json"):
+        (tmp_path / "zero").symlink_to("/dev/zero")
+        for name in ("", "zero", "nowhere.json"):
             with pytest.raises(RecordError, match=tmp_path.name):
                 Game.load(tmp_path / name)
 
@@ -171,7 +172,10 @@ def change(path: str, value: Any) -> Callable[[Any], None]:
 
 
 DAMAGE = {
+    "a unit moved": change("phases.1.state.units.FRANCE", ["A MAR", "A GAS", "F MAO"]),
+    "points changed": change("phases.3.state.welfare.FRANCE", 7),
     "a phase dropped": lambda record: record["phases"].pop(1),
+    "a phase renamed": change("phases.1.name", "W1901A"),
     "a phase after the end": lambda record: record["phases"].append(record["phases"][-1]),
     "a result changed": change("phases.0.results.A PAR", ["bounce"]),
     "the rules dropped": change("welfare_env.rules", {}),
@@ -235,20 +239,9 @@ WORDS = [
     *("bounce", "A PAR - VIE", "A VIE H"),
 ]
 WORD = st.sampled_from(WORDS)
-JUNK = st.none() | st.booleans() | st.integers(-3, 3) | st.integers() | st.floats() | st.text(max_size=5) | WORD
-JUNK |= st.lists(WORD, max_size=2) | st.dictionaries(WORD, st.lists(st.text(max_size=2), max_size=1), max_size=2)
+JUNK = plain | WORD | st.lists(WORD, max_size=2)
 READ_BACK = ("name", "orders", "void")
 READ_BACK_OF_STATE = ("units", "retreats", "centers", "welfare")
-
-
-def places(tree: Any) -> list[tuple[Any, Any]]:
-    """Where all values of a JSON tree are: the list or dict that holds each, and its index or key there."""
-    trees, listed = [tree], []
-    for each in trees:  # it grows meanwhile
-        if isinstance(each, dict | list):
-            listed += [(each, key) for key in (each if isinstance(each, dict) else range(len(each)))]
-            trees += each.values() if isinstance(each, dict) else each
-    return listed
 
 
 def essence(record: Any) -> Any:
@@ -264,14 +257,7 @@ def essence(record: Any) -> Any:
 @settings(max_examples=60)
 @given(data=st.data())
 def test_a_changed_record_is_refused_or_means_what_it_says(small: Callable[[], Any], data: st.DataObject) -> None:
-    record = small()
-    for _ in range(data.draw(st.integers(1, 3), label="changes")):
-        listed = places(record)
-        parent, last = listed[data.draw(st.integers(0, len(listed) - 1), label="place")]
-        if data.draw(st.integers(0, 3), label="kind"):
-            parent[last] = data.draw(JUNK, label="junk")
-        else:
-            del parent[last]
+    record = data.draw(changed(small(), JUNK))
     try:
         game = Game.from_record(record, "reference", allow_edited=True)
     except RecordError:
@@ -304,11 +290,3 @@ def test_messages_of_a_saved_game_are_checked(press, wrong):
     record["phases"][0]["messages"][0] |= wrong
     with pytest.raises(RecordError):
         Game.from_record(record, allow_edited=True)
-
-
-@pytest.mark.parametrize(("centers", "count", "homes"), [(["PAR", "MAR", "BRE"], 2, ["MAR", "BRE"]), ([], -1, [])])
-def test_winter_says_what_may_be_built_and_has_to_leave(centers: list[str], count: int, homes: list[str]) -> None:
-    """As the package's files: a negative count are units to remove."""
-    game = Game.from_position("W1901A", {"FRANCE": ["A PAR"]}, {"FRANCE": centers})
-    builds = game.record()["phases"][-1]["state"]["builds"]["FRANCE"]
-    assert (builds["count"], sorted(builds["homes"])) == (count, sorted(homes))

@@ -55,10 +55,6 @@ class TestPress:
 class TestStandardGame:
     """What the comparison with the `diplomacy` package (test_reference.py) does not see."""
 
-    def test_standard_never_gives_welfare_points(self) -> None:
-        game = play_on(Game("pure", Rules(variant="standard", years=3)), np.random.default_rng(0))
-        assert set(game.welfare.values()) == {0}
-
     def test_standard_allows_no_more_disbands_than_needed(self) -> None:
         units = {"FRANCE": ["A PAR", "A MAR", "A BUR"], "GERMANY": ["A BER"]}
         game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, STANDARD)

@@ -63,6 +63,9 @@ class TestContents:
         game = Game.from_position("W1901A", units, centers)
         limits = {power: (game.view(power).max_builds, game.view(power).must_disband) for power in units}
         assert limits == {"FRANCE": (3, 0), "GERMANY": (0, 2), "ITALY": (0, 0)}
+        saved = game.record()["phases"][-1]["state"]["builds"]  # as the package's files: negative are units to remove
+        assert {power: saved[power]["count"] for power in units} == {"FRANCE": 3, "GERMANY": -2, "ITALY": 0}
+        assert [sorted(saved[power]["homes"]) for power in units] == [["BRE", "MAR", "PAR"], [], []]
 
     def test_encoded_actions(self) -> None:
         view = Game().view("FRANCE")
