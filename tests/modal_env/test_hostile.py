@@ -168,6 +168,8 @@ def test_a_play_that_depends_on_too_many_others_is_refused(monkeypatch: pytest.M
         {"players": 1000, "actions": "tokens", "budget": 500},
         {"rounds": 100_001},
         {"agents": ["FB"] * 10_001},
+        {"actions": np.array(["library", "x"])},
+        {"cost": np.array(["depth", "x"])},
     ],
     ids=lambda wrong: "-".join(wrong),
 )
