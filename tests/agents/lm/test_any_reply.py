@@ -1,7 +1,6 @@
 """Whatever a language model writes can be read, and nothing of its thinking is sent or ordered."""
 
 import json
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -9,21 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import modal_env
-from agents.lm.player.programs import read_program
 from agents.lm.reading.issues import FORM_ISSUES, MAX_ISSUES, MESSAGE_ISSUES, ORDER_ISSUES
 from agents.lm.reading.objects import MAX_REPLY
-from agents.lm.reading.parsing import Parsed, parse
+from agents.lm.reading.parsing import parse
 from agents.lm.reading.thinking import MAX_THOUGHT, without_thinking
-from welfare_env import Game, Rules, View
+from tests.agents.lm.test_parsing import OPENING, REPLY, WHOLE, position
+from welfare_env import Game, Rules
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, check_message
 
-OPENING = Game().view("FRANCE", "messages", 1)
-REPLY: dict[str, Any] = {
-    "reasoning": 'Germany said "peace".\nI am not sure.',
-    "orders": ["A PAR - BUR", "F BRE - MAO"],
-    "messages": {"GERMANY": "Let's {disarm}: [now].", "GLOBAL": "accept"},
-}
 GOOD = json.dumps(REPLY)
 DRAFT = json.dumps({"orders": ["A MAR - SPA"], "messages": {"ENGLAND": "LEAKED", "GLOBAL": "LEAKED"}})
 
@@ -76,9 +68,6 @@ FORMS_OF_TAGS = [
 BEHIND = st.sampled_from([(name, form) for name in PAIRS for form in (FORMS_OF_TAGS if name in TAGS else FORMS)])
 
 
-WHOLE = parse(GOOD, OPENING)
-
-
 def said(text: str) -> list[Any]:
     parsed = parse(text, OPENING)
     return [*parsed.orders, *parsed.messages]
@@ -101,7 +90,7 @@ def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(behind, fi
 def test_thoughts_within_an_object_are_taken_out(thought: str) -> None:
     spoken = f"<think>{thought}</think>"
     reply = REPLY | {"messages": {"GERMANY": f"{spoken}Hello{spoken}", "GLOBAL": spoken}}
-    reply["orders"] = [f"A PAR {spoken}- BUR", spoken, f"{thought}</think>F BRE - MAO"]
+    reply["orders"] = [f"A PAR {spoken}- BUR", "A MAR S A PAR - BUR", spoken, f"{thought}</think>F BRE - MAO"]
     parsed = parse(json.dumps(reply), OPENING)
     assert (parsed.orders, parsed.messages) == (REPLY["orders"], [("GERMANY", "Hello")])
     between = GOOD.replace('"orders":', f'{spoken}"orders":').replace("A PAR ", f"A {spoken}PAR ")
@@ -115,19 +104,6 @@ def test_a_text_in_which_a_thought_has_no_end_is_lost_and_counted(thought: str) 
     parsed = parse(json.dumps(reply), OPENING)
     assert (parsed.orders, parsed.messages) == (["A MAR H"], [])
     assert [issue.kind for issue in parsed.issues] == ["order syntax", "message text"]
-
-
-@given(name=st.sampled_from(list(PAIRS)))
-def test_programs_are_thought_about_too(name: str) -> None:
-    opening, closing = PAIRS[name]
-    env = modal_env.make(actions="formula")
-    env.reset(seed=0)
-    setting = env.infos["player_0"]["setting"]
-    draft, good = '{"program": "CooperateBot"}', '{"reasoning": "r", "program": "FairBot"}'
-    assert read_program(f"{opening}{draft}{closing}{good}", setting) == read_program(good, setting)
-    for cut in (f"{opening}{draft}", f"{opening}{draft} or {good}"):
-        assert read_program(cut, setting).program is None
-    assert read_program(f"{draft} or rather", setting, is_cut=True).program is None
 
 
 # What stands in a thought.
@@ -157,13 +133,6 @@ def test_a_mark_that_ends_a_thought_may_be_cut_off(end: str) -> None:
     assert parse(GOOD + end, OPENING).messages == []
     for other in ("[/INST", "[unused2"):
         assert said(GOOD + other) == said(GOOD)
-
-
-@settings(max_examples=30)
-@given(thought=THOUGHTS)
-def test_a_thought_without_marks_that_ran_into_the_limit_is_not_sent(thought: str) -> None:
-    for text in (thought, f"{thought}{DRAFT}", f"{DRAFT}{thought}"):
-        assert parse(text, OPENING, is_cut=True).messages == []
 
 
 # What is no thought.
@@ -198,20 +167,12 @@ def test_any_number_of_marks_is_read_in_bounded_time() -> None:
 
 # Whatever comes.
 
-
-def moments() -> Iterator[tuple[Game, View]]:
-    """Games with what France is asked in them: in Spring, in Winter with points to give, in retreats, and in words."""
-    centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR"]}
-    given_points: dict[str, Any] = {"welfare": {"FRANCE": 2}, "rules": Rules(transfers=True)}
-    dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
-    winter = Game.from_position("W1905A", {"FRANCE": ["F MAO", "A SPA"]}, centers, **given_points)
-    retreats = Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, centers, dislodged=dislodged)
-    words = Game(rules=Rules(press="tokens"))
-    for game, asked in ((Game(), "messages"), (winter, "messages"), (retreats, "orders"), (words, "messages")):
-        yield game, game.view("FRANCE", asked, int(asked == "messages"))
-
-
-MOMENTS = list(moments())
+GAMES = (
+    Game(),
+    position("W1905A", units={"FRANCE": ["F MAO", "A SPA"]}),
+    position("F1905R", units={"ENGLAND": ["A SER"]}, dislodged={"FRANCE": {"F WES": ["SPA/SC", "TUN"]}}),
+    Game(rules=Rules(press="tokens")),
+)
 
 SIGNS = st.sampled_from(
     (
@@ -230,38 +191,31 @@ ANY_JSON = st.recursive(
     ),
     max_leaves=12,
 )
+FIELDS = st.builds(lambda orders, messages: json.dumps({"orders": orders, "messages": messages}), ANY_JSON, ANY_JSON)
 
 
-def check_usable(view: View, game: Game, parsed: Parsed) -> None:
+@st.composite
+def damaged(draw: Any) -> str:
+    """A reply in which some pieces are replaced."""
+    text = GOOD
+    for _ in range(draw(st.integers(0, 4))):
+        start = draw(st.integers(0, len(text)))
+        text = text[:start] + draw(SIGNS | st.just("")) + text[start + draw(st.integers(0, 6)) :]
+    return text
+
+
+@settings(max_examples=200)
+@given(ANY_TEXT | FIELDS | damaged(), st.sampled_from(GAMES))
+def test_whatever_comes_is_parsed(text: str, game: Game) -> None:
     """All orders can be submitted, all messages sent, and every loss is of a known kind."""
-    if view.legal_orders or parsed.orders:
-        game.check_orders(view.power, parsed.orders)
+    view = game.view("FRANCE") if game.phase[-1] == "R" else game.view("FRANCE", "messages", 1)
+    parsed = parse(text, view)
+    game.check_orders(view.power, parsed.orders)
     for recipient, text in parsed.messages:
         check_message(view.board, view.rules, view.power, recipient, text, 1)
     assert len({recipient for recipient, _ in parsed.messages}) == len(parsed.messages)
     assert {issue.kind for issue in parsed.issues} <= {*FORM_ISSUES, *ORDER_ISSUES, *MESSAGE_ISSUES}
     json.dumps([parsed.reasoning, [issue.what for issue in parsed.issues]], ensure_ascii=False).encode()
-
-
-@given(ANY_TEXT, st.integers(0, 3))
-def test_any_text_is_parsed(text: str, number: int) -> None:
-    game, view = MOMENTS[number]
-    check_usable(view, game, parse(text, view))
-
-
-@pytest.mark.slow
-@given(ANY_JSON, ANY_JSON, st.integers(0, 3))
-def test_any_fields_are_parsed(orders: Any, messages: Any, number: int) -> None:
-    game, view = MOMENTS[number]
-    check_usable(view, game, parse(json.dumps({"orders": orders, "messages": messages}), view))
-
-
-@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 6), SIGNS | st.just("")), max_size=4))
-def test_damaged_replies_are_parsed(damages: list[tuple[int, int, str]]) -> None:
-    text = json.dumps(REPLY)
-    for start, length, put in damages:
-        text = text[:start] + put + text[start + length :]
-    check_usable(OPENING, MOMENTS[0][0], parse(text, OPENING))
 
 
 HUGE = 10 * MAX_REPLY

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import chain, product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,20 +37,6 @@ def winter(units: list[str], centers: list[str], power: str = "FRANCE", welfare:
         "W1905A", {power: units}, {power: centers}, welfare={power: welfare}, rules=Rules(press=None, **rules)
     )
     return game.view(power, "orders")
-
-
-def sets(view: View) -> list[dict[str, list[str]]]:
-    """The sets of keys with their orders, without the keys that name a set."""
-    schema = order_schema(view)
-    found = []
-    for one in schema.get("anyOf", [schema]):
-        parts = dict(one["properties"])
-        for key, part in list(parts.items()):
-            if part["type"] == "object":
-                del parts[key]
-                parts |= part["properties"]
-        found.append({key: each["enum"] for key, each in parts.items()})
-    return found
 
 
 def orders_of(reply: dict[str, Any]) -> list[str]:
@@ -160,9 +147,9 @@ def test_both_providers_take_the_schema_of_programs(actions: str) -> None:
 
 @each_view
 def test_what_it_allows_is_legal_and_whole_and_what_its_grammar_allows(view: View) -> None:
-    rng, schema = np.random.default_rng(1), reply_schema(view)
+    rng, schema, builds = np.random.default_rng(1), reply_schema(view), []
     language = re.compile(as_regex(gbnf(schema)))
-    for _ in range(30):
+    for _ in range(60):
         reply = instance(schema, rng)
         text = json.dumps(reply)
         parsed = parse(text, view)
@@ -171,6 +158,8 @@ def test_what_it_allows_is_legal_and_whole_and_what_its_grammar_allows(view: Vie
         wrong = text.replace('"orders": {', '"orders": {"A XXX": "A XXX H", ')
         assert language.fullmatch(text)
         assert wrong == text or not language.fullmatch(wrong)
+        builds.append(sum(order.endswith(" B") for order in parsed.orders))
+    assert max(builds) == (view.max_builds if " B" in json.dumps(schema) else 0)
 
 
 def as_regex(grammar: str) -> str:
@@ -191,44 +180,20 @@ def as_regex(grammar: str) -> str:
     return converted(rules["root"])
 
 
-@pytest.mark.parametrize(("name", "most"), [("few builds", 1), ("two of three builds", 2), ("two of four builds", 2)])
-def test_no_more_builds_than_are_allowed_and_none_beside_disbands(name: str, most: int) -> None:
-    view = VIEWS[name]
-    assert view.max_builds == most
-    schema, rng = reply_schema(view), np.random.default_rng(0)
-    drawn = [orders_of(instance(schema, rng)) for _ in range(200)]
-    assert max(sum(each.endswith(" B") for each in orders) for orders in drawn) == most
-    assert not any({each[-1] for each in orders} >= {"B", "D"} for orders in drawn)
-
-
 def test_gifts_never_exceed_the_points_and_reach_them() -> None:
     for points in (*range(40), 1022, 1023):
         view = winter(["A SPA"], ["PAR", "BRE"], welfare=points, transfers=True)
-        gifts = [choices[0].split() for choices in sets(view)[0].values() if choices[0].startswith("GIVE")]
+        first = order_schema(view)["anyOf"][0]["properties"].values()
         reached = {0}
-        for _, size, *_ in gifts:
+        for size in re.findall(r'\["GIVE (\d+)', json.dumps([each.get("enum", []) for each in first])):
             reached |= {int(size) + other for other in reached}
         assert reached == set(range(points + 1)), points
 
 
-def test_no_messages_where_none_are_sent() -> None:
-    said = reply_schema(VIEWS["retreat"])["properties"]["messages"]["properties"]
-    assert all(each["enum"] == [""] for each in said.values())
-
-
-class Large:
-    """A view with many orders of one unit."""
-
-    phase_type = "M"
-    points_to_give = 0
-
-    def __init__(self, number: int, length: int) -> None:
-        self.legal_orders = {"A PAR": tuple(f"{number:0{length}}" for number in range(number)), "A BRE": ("A BRE H",)}
-
-
 @pytest.mark.parametrize(("number", "length", "is_listed"), [(899, 10, True), (900, 10, False), (600, 26, False)])
 def test_a_schema_of_too_many_orders_has_none(number: int, length: int, is_listed: bool) -> None:
-    view: Any = Large(number, length)
+    orders = {"A PAR": tuple(f"{number:0{length}}" for number in range(number)), "A BRE": ("A BRE H",)}
+    view: Any = SimpleNamespace(phase_type="M", points_to_give=0, legal_orders=orders)
     assert (order_schema(view)["properties"]["A PAR"] == TEXT) != is_listed
     assert LONGEST_ENUM < 600 * 26
 
@@ -245,16 +210,12 @@ def test_all_of_them_for_servers_without_a_limit() -> None:
 
 SETTINGS = {
     "usual": ("standard", Rules(years=4)),
-    "no press": ("standard", Rules(years=4, press=None)),
     "words and mediator": ("standard", Rules(years=2, press="tokens", mediator=True)),
     "standard": ("standard", Rules(years=4, variant="standard")),
     "transfers": ("standard", Rules(years=4, transfers=True)),
     "both, overmilitarise": ("standard", Rules(years=4, build_and_disband=True, overmilitarise=True)),
-    "progressive": ("standard", Rules(years=3, progressive=(1, 2, 4))),
-    "pure": ("pure", Rules(years=4)),
     "clique": ("clique:4", Rules(years=4, press=None)),
     "modern": ("modern", Rules(years=3, press=None)),
-    "ancmed": ("ancmed", Rules(years=3)),
 }
 
 
@@ -313,48 +274,15 @@ def flavours(view: View) -> list[Flavour]:
     return [Flavour.WD, Flavour.SD, Flavour.EXPLOITER] if view.rules.is_welfare else [Flavour.SD]
 
 
-QUICK = ("usual", "standard", "transfers", "both, overmilitarise", "clique")
-
-
-@pytest.mark.parametrize(
-    "setting", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SETTINGS]
-)
+@pytest.mark.parametrize("setting", [*list(SETTINGS)[:-1], pytest.param("modern", marks=pytest.mark.slow)])
 def test_the_example_in_a_prompt_passes_its_schema(setting: str) -> None:
     seen, rng = set(), np.random.default_rng(0)
-    for seed in range(1 if setting in QUICK else 2):
-        for view in views(*SETTINGS[setting], seed + 1):
-            if rng.random() < (0.05 if setting in QUICK else 0.2) or view.phase_type not in seen:
-                for schema, flavour in product(("orders", "form", "all"), flavours(view)):
-                    seen.add(checked(view, schema, flavour, seed=seed or None))
+    for view in views(*SETTINGS[setting], 1):
+        if rng.random() < 0.05 or view.phase_type not in seen:
+            for schema, flavour in product(("orders", "form", "all"), flavours(view)):
+                seen.add(checked(view, schema, flavour, seed=int(rng.integers(2)) or None))
     assert {"M", "A"} <= seen
-    assert "R" in seen or setting in ("pure", "clique")
-
-
-def test_the_words_of_a_winter_name_its_keys() -> None:
-    """Each set of keys that the schema allows is one that the prompt describes, and WAIVE is said."""
-    seen = 0
-    for view in views("standard", Rules(years=4, build_and_disband=True), 3):
-        if view.phase_type != "A" or not view.legal_orders:
-            continue
-        contents = Contents(flavours(view)[0])
-        told = build(view, contents=contents).text.partition("# What you can order")[2].partition("# The form")[0]
-        sentence = next(line for line in told.splitlines() if "WAIVE" in line)
-        schema = reply_schema(view, contents)["properties"]["orders"]
-        for each in schema.get("anyOf", [schema]):
-            named = next((part["properties"] for part in each["properties"].values() if part["type"] == "object"), {})
-            keys = {key for key in {**each["properties"], **named} if key in view.legal_orders}
-            described = [part for part in sentence.split(", and ") if keys & named_in(part)]
-            assert keys <= set().union(*map(named_in, described))
-            for part in described:
-                count = re.search(r"(\d+) of ", part)
-                assert len(keys & named_in(part)) == (int(count[1]) if count else len(named_in(part))), (sentence, keys)
-            seen += len(described) == 2
-    assert seen
-
-
-def named_in(sentence: str) -> set[str]:
-    """The units and places in a sentence."""
-    return set(re.findall(r"\b[AF] [A-Z]{3}(?:/[NSEW]C)?\b|(?<![A-Z] )\b[A-Z]{3}\b(?!/)", sentence))
+    assert "R" in seen or setting == "clique"
 
 
 @pytest.mark.parametrize("ablation", [Ablation.NO_REASONING, Ablation.ORDERS_LAST, ALL], ids=parts_text)

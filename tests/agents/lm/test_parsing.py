@@ -40,10 +40,6 @@ def retreats() -> View:
     return position("F1905R", units={"ENGLAND": ["A SER"]}, dislodged=dislodged).view("FRANCE")
 
 
-def orders_in(view: View, *texts: str) -> list[str]:
-    return parse(json.dumps({"orders": texts}), view).orders
-
-
 def kinds(parsed: Parsed) -> list[str]:
     return [issue.kind for issue in parsed.issues]
 
@@ -64,7 +60,7 @@ def test_spellings_beyond_those_of_the_game() -> None:
         (fall(), "F MAO S F LYO - SPA", "F MAO S F LYO - SPA"),
         (winter(), "give 1 WP to England", "GIVE ENGLAND"),
     ]
-    assert [text for view, text, meant in read if orders_in(view, text) != [meant]] == []
+    assert [text for view, text, meant in read if parse(json.dumps({"orders": [text]}), view).orders != [meant]] == []
 
 
 PARIS, BOTH = ["A PAR - BUR"], ["A PAR - BUR", "A MAR H"]
@@ -98,17 +94,14 @@ def test_orders_as_objects_are_read_however_they_are_nested() -> None:
 
 LOST = [
     (lambda: OPENING, "A MUN H", "order of others"),
-    (lambda: OPENING, "F PAR - BUR", "order not legal"),
     (lambda: OPENING, "A PAR - MOS", "order not legal"),
     (lambda: OPENING, "A PAR - XYZ", "order syntax"),
     (lambda: OPENING, "A PAR - BUR" + " " * 300 + "!", "order syntax"),
     (fall, "F MAO - SPA", "order unclear"),
     (fall, "F LYO - SPA/NC", "order coast"),
-    (fall, "A BRE - PAR VIA", "order not legal"),
     (winter, "BRE B", "order unclear"),
     (winter, "GIVE FRANCE", "order not legal"),
     (winter, "GIVE", "order syntax"),
-    (retreats, "A GAS - BRE", "order not legal"),
 ]
 
 
@@ -123,7 +116,6 @@ def test_orders_that_are_lost() -> None:
 
 
 FEW = {"centers": {"FRANCE": ["PAR", "MAR", "BRE"]}}
-STANDARD = {"rules": Rules(variant="standard"), "centers": {"FRANCE": ["PAR"]}, "welfare": {}}
 TWO, TOO_MANY = ["GIVE ENGLAND", "GIVE ENGLAND"], ["too many", "too many"]
 PARTLY_LOST: dict[str, tuple[Any, list[str], list[str], list[str]]] = {
     "others remain": (
@@ -144,15 +136,7 @@ PARTLY_LOST: dict[str, tuple[Any, list[str], list[str], list[str]]] = {
         ["A PAR B", "F BRE B"],
         ["order not legal", "builds and disbands"],
     ),
-    "the first legal one is a disband": (
-        winter,
-        ["A SPA D", "A PAR B", "F MAO D"],
-        ["A SPA D", "F MAO D"],
-        ["builds and disbands"],
-    ),
     "builds": (lambda: winter(**FEW), ["A PAR B", "A MAR B", "GIVE 3 ENGLAND", "WAIVE"], ["A PAR B", *TWO], TOO_MANY),
-    "disbands": (lambda: winter(**STANDARD), ["A SPA D", "F MAO D"], ["A SPA D"], ["too many"]),
-    "gifts": (winter, ["GIVE 3 ENGLAND", "GIVE 1 ENGLAND"], TWO, TOO_MANY),
     "very large gifts": (winter, [f"GIVE ENGLAND {'9' * 150}", "GIVE 1 ENGLAND"], TWO, TOO_MANY),
     "of the mediator": (
         lambda: Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1),
@@ -235,7 +219,7 @@ def test_messages_where_none_are_sent_are_noted() -> None:
 
 # Forms of replies.
 
-REPLY = {
+REPLY: dict[str, Any] = {
     "reasoning": 'Germany said "peace".\nI am not sure.',
     "orders": ["A PAR - BUR", "A MAR S A PAR - BUR", "F BRE - MAO"],
     "messages": {"GERMANY": "I will not attack you.", "GLOBAL": "Let's disarm, {all} of us: [now]."},
@@ -271,11 +255,10 @@ def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
     [
         '{"orders": ["A PAR - BUR", "A MAR H",], "messages": {"ITALY": "hi",},}',
         "{orders: ['A PAR - BUR', 'A MAR H'], messages: {ITALY: 'hi'}}",
-        '{"orders": ["A PAR - BUR" "A MAR H"] "messages": {"ITALY": "hi"}}',
-        '{"orders": [A PAR - BUR, A MAR H], "messages": {"ITALY": hi}}',
         '{"orders": [\n"A PAR - BUR", // into Burgundy\n"A MAR H" /* stay */\n], # all\n"messages": {"ITALY": "hi"}}',
         "{_orders^: [_A PAR - BUR^, _A MAR H^], _messages^: {_ITALY^: _hi^}}".translate({95: 0x201C, 94: 0x201D}),
         '{"orders": ["A PAR - BUR", "A MAR H", "messages": {"ITALY": "hi"}}',
+        '{"orders": ["A PAR - BUR", "A MAR H"], "messages": {"ITALY": "hi"}}'.translate({58: 0xFF1A, 123: 0xFF5B}),
         "{'ORDERS': 'A PAR - BUR; A MAR H', 'Messages': [{'to': 'ITALY', 'text': 'hi'}]}",
     ],
 )
@@ -299,6 +282,7 @@ CUT_OFF = [
     (DRAFT[:-2], ["A PAR H"]),
     (DRAFT.replace("{", "{'x': 1, ", 1)[:-1], ["A PAR H"]),
     ('{"messages": {"ENGLAND": "DRAFT"}, "orders": ["A MAR H"], "messages": {"ITALY": "', ["A MAR H"]),
+    ('{"orders": "A PAR H\\nA MAR S A PAR', ["A PAR H"]),  # what is cut off is legal, too
 ]
 
 
@@ -414,17 +398,9 @@ def test_what_is_not_used_is_recorded() -> None:
     assert "reason: wait" in parsed.issues[1].what
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ('"He said "peace" to me"', 'He said "peace" to me'),
-        ("'I won't'", "I won't"),
-        ("'\\u00e9 \\ud83d\\ude42'", "é 🙂"),
-    ],
-)
-def test_quotation_marks_inside_texts(value: str, expected: str) -> None:
-    parsed = parse(f'{{"orders": [], "messages": {{"ITALY": {value}, "GERMANY": "x"}}}}', OPENING)
-    assert parsed.messages == [("ITALY", expected), ("GERMANY", "x")]
+def test_characters_in_damaged_texts_are_whole() -> None:
+    parsed = parse(r"""{"orders": [], "messages": {"ITALY": 'I won't \u00e9 \ud83d\ude42', "GERMANY": "x"}}""", OPENING)
+    assert parsed.messages == [("ITALY", "I won't é 🙂"), ("GERMANY", "x")]
 
 
 @pytest.mark.parametrize("text", ["", "I hold.", '["A PAR H"]', "{}", '{"a": 1}', "\ud800", "}{"])
@@ -444,15 +420,6 @@ def test_a_reply_that_is_cut_off_anywhere_keeps_what_was_whole() -> None:
         assert "truncated" in kinds(parsed) or kinds(parsed) == ["no object"]
         for number, order in enumerate(WHOLE.orders):
             assert (number < len(parsed.orders)) == (f'"{order}"' in text[:end])
-
-
-def test_a_cut_order_is_none_even_if_it_is_legal() -> None:
-    parsed = parse('{"orders": ["A PAR H", "A MAR S A MUN', fall())
-    assert parsed.orders == []
-    parsed = parse('{"orders": ["F MAO S A SPA', fall())
-    assert (parsed.orders, kinds(parsed)) == ([], ["truncated", "order syntax"])
-    parsed = parse('{"orders": "F MAO H\\nF LYO S A SPA', fall())
-    assert parsed.orders == ["F MAO H"]
 
 
 SHORT = {"reasoning": "x", "orders": {"A PAR": "A PAR - BUR"}, "messages": {"ITALY": "Hi"}}
