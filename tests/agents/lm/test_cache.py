@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import time
 import zlib
 from collections import Counter
@@ -23,7 +22,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 from agents.lm import Block, OpenAIModel, Reply, Request, ScriptedModel, Usage
@@ -39,16 +37,14 @@ from agents.lm.errors import (
     StoppedError,
 )
 from agents.lm.models.cache import CachedModel, ResponseCache, reply_key
-from agents.lm.models.remote import RemoteModel
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubRequest
 from agents.lm.stub.server import Response, refusal
-from evaluation.cli.commands import app
 from evaluation.play.store import GameStore
 from tests.agents.lm.transport import FailingServer
+from tests.evaluation.conftest import call
 from welfare_env import Rules
 
-Connect = Callable[..., RemoteModel]
 PATIENCE = 600  # seconds after which what never comes is a failure; no machine is so slow
 
 REQUEST = Request((Block("rules", cache=True),), (Block("now"),))
@@ -81,20 +77,6 @@ class Gated(ScriptedModel):
         self.gates.put_nowait(gate := asyncio.get_running_loop().create_future())
         await gate
         return await super().acomplete(request)
-
-
-def child(source: str, path: Path) -> subprocess.Popen[str]:
-    """Python in a fresh process, with `ask(number)` ready."""
-    head = f"""
-    from agents.lm.models.cache import CachedModel, ResponseCache
-    from agents.lm import Block, Request, ScriptedModel
-    model = ScriptedModel(lambda request: "reply to " + request.prompt, latency=0.001)
-    model = CachedModel(model, ResponseCache({str(path)!r}))
-    ask = lambda number: model.complete(Request((), (Block(f"question {{number}}"),)))
-    """
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    code = textwrap.dedent(head) + textwrap.dedent(source)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
 
 
 class TestKeys:
@@ -172,28 +154,7 @@ class TestCachedModel:
         assert (cache.count(), model.complete(REQUEST).text) == (0, "up")
 
     def test_equal_questions_at_once_are_paid_for_once(self, cache: ResponseCache) -> None:
-        inner = Gated(["the one"])
-        model, waiting = CachedModel(inner, cache), []
-
-        async def ask(number: int) -> Reply:
-            waiting.append(number)
-            return await model.acomplete(REQUEST)
-
-        async def main() -> list[Reply]:
-            async with asyncio.timeout(PATIENCE):
-                asked = [asyncio.create_task(ask(number)) for number in range(8)]
-                gate = await inner.gates.get()
-                while len(waiting) < 8:
-                    await asyncio.sleep(0)
-                assert inner.gates.empty()
-                gate.set_result(None)
-                return await asyncio.gather(*asked)
-
-        assert {reply.text for reply in asyncio.run(main())} == {"the one"}
-        assert len(inner.requests) == 1
-
-    def test_if_the_one_that_asks_is_stopped_or_cancelled_another_asks(self, cache: ResponseCache) -> None:
-        """They may belong to a game that goes on."""
+        """If the one that asks is stopped or cancelled, another asks: it may belong to a game that goes on."""
         inner = Gated([StoppedError("the game ends"), "asked by a third"])
 
         async def main() -> list[Any]:
@@ -215,8 +176,17 @@ class TestProcesses:
     @pytest.mark.slow
     def test_kill_at_any_moment(self, path: Path) -> None:
         """What a process has told of is there after it was killed in the middle of its writing."""
+        code = f"""if True:
+            from agents.lm import Block, Request, ScriptedModel
+            from agents.lm.models.cache import CachedModel, ResponseCache
+            model = ScriptedModel(lambda request: "reply to " + request.prompt, latency=0.001)
+            model = CachedModel(model, ResponseCache({str(path)!r}))
+            for number in range(10**9):
+                print(model.complete(Request((), (Block(f"question {{number}}"),))).text, flush=True)
+        """
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         for patience in (1, 40):
-            process = child("for number in range(10**9): print(ask(number).text, flush=True)", path)
+            process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
             assert process.stdout is not None
             told = [process.stdout.readline().strip() for _ in range(patience)]
             process.send_signal(signal.SIGKILL)
@@ -262,11 +232,9 @@ class TestFiles:
             ResponseCache(filled).get(f"{7:064}")
         assert filled.read_bytes() == text
 
-    @pytest.mark.parametrize(
-        "text", ["", "{}", '{"failed": "no kind", "text": "", "faults": [], "usage": null}', "[" * 100_000]
-    )
-    def test_what_is_no_reply(self, filled: Path, text: str) -> None:
-        for wrong in (text, json.dumps(asdict(REPLY) | {"text": 5})):
+    def test_what_is_no_reply(self, filled: Path) -> None:
+        failed = '{"failed": "no kind", "text": "", "faults": [], "usage": null}'
+        for wrong in ("", "{}", failed, "[" * 100_000, json.dumps(asdict(REPLY) | {"text": 5})):
             with closing(sqlite3.connect(filled)) as connection, connection:
                 connection.execute("UPDATE replies SET reply = ?", [wrong])
             with pytest.raises(CacheError, match=r"replies\.sqlite: .*damaged"):
@@ -301,15 +269,9 @@ class Unreliable(FailingServer):
         return super().respond(request) if fault == "ok" else refusal(request.path, 400, "no")
 
 
-def start(policy: str, folder: Path) -> subprocess.Popen[bytes]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-    return subprocess.Popen(
-        [*COMMAND, policy, "--simultaneous", "--workers", "1"],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def start(policy: str, folder: Path, simultaneous: bool) -> subprocess.Popen[bytes]:
+    command, nowhere = [*COMMAND, policy, "--workers", "1", *["--simultaneous"] * simultaneous], subprocess.DEVNULL
+    return subprocess.Popen(command, cwd=folder, stdout=nowhere, stderr=nowhere)  # without keys, by `_no_keys`
 
 
 def stored(path: Path) -> Any:
@@ -320,36 +282,33 @@ def stored(path: Path) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("instant", range(int(os.environ.get("KILLS", "2"))))
-def test_a_killed_game_takes_the_same_course(instant: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_a_killed_game_takes_the_same_course(simultaneous: bool, tmp_path: Path) -> None:
     """kill -9 at a random moment, of a game with calls that fail for good; the server counts."""
     with Unreliable(latency=0.002) as server:
         policy = f"lm:openai/any,base_url={server.url}/v1,retries=0"
-        whole = evaluation.self_play(policy, 1, rules=RULES, simultaneous=True)
+        whole = evaluation.self_play(policy, 1, rules=RULES, simultaneous=simultaneous)
         once = Counter(server.asked)
         assert {fault for fault, _ in once} == {"ok", "400"}
         assert set(once.values()) == {1}
-        until = once.total() + random.Random(instant).randint(10, once.total() - 10)  # noqa: S311
+        until = once.total() + random.Random(simultaneous).randint(10, once.total() - 10)  # noqa: S311
         server.most = 2 * once.total() - 5
-        process = start(policy, tmp_path)
+        process = start(policy, tmp_path, simultaneous)
         while server.asked.total() < until and process.poll() is None:
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         server.most = math.inf
-        assert start(policy, tmp_path).wait() == 0
+        assert start(policy, tmp_path, simultaneous).wait() == 0
         again = server.asked - once - once
-    # What was on its way when the process died could not be kept: a question of each power.
-    assert again.total() <= 7
+    # What was on its way when the process died could not be kept: one question, or one of each power.
+    assert again.total() <= (7 if simultaneous else 1)
     assert stored(tmp_path / "runs" / "evaluation.sqlite") == json.loads(json.dumps(whole.records[0]))
     with ResponseCache(tmp_path / "runs" / "replies.sqlite") as cache:  # but for failures before the first answer
         assert sum(fault == "ok" for fault, _ in once) <= cache.count() <= once.total()
 
 
-def run(*options: str) -> tuple[int, str]:
-    common = ["self-play", "--years", "1", "--message-rounds", "1", "--games", "1", "--map", "clique:3"]
-    outcome = CliRunner().invoke(app, [*common, *options])
-    return outcome.exit_code, outcome.output
+QUICK = ["--years", "1", "--message-rounds", "1", "--games", "1", "--map", "clique:3"]
 
 
 @pytest.mark.parametrize("simultaneous", [[], ["--simultaneous"]])
@@ -358,23 +317,22 @@ def test_a_game_that_lacks_a_reply_for_now_stops_says_where_and_resumes_there(si
     with FailingServer() as server:
         spec = f"lm:openai/any,base_url={server.url}/v1,retries=0"
         server.faults.extend(["ok"] * 4 + ["503"] * 400)
-        code, said = run(spec, *simultaneous)
-        assert code == 2
+        said = call("self-play", spec, *QUICK, *simultaneous, code=2)
         assert "stopped in" in said
         assert "later to resume" in said
         with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
             assert store.count() == 0
         server.faults.clear()
         assert server.stats["answered"] == 4
-        assert run(spec, *simultaneous)[0] == 0
+        call("self-play", spec, *QUICK, *simultaneous)
         assert server.stats["twice"] == 0
 
 
 def test_no_key_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with FailingServer() as server:
-        code, said = run(f"lm:openai/fail-401,base_url={server.url}/v1")
-    assert (code, said.count("error: "), said.count("stub fault 401")) == (2, 1, 1)
+        said = call("self-play", f"lm:openai/fail-401,base_url={server.url}/v1", *QUICK, code=2)
+    assert (said.count("error: "), said.count("stub fault 401")) == (1, 1)
 
 
 def test_calls_that_wait_hear_of_the_end_of_a_run(question: Request) -> None:

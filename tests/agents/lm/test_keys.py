@@ -4,7 +4,6 @@ import json
 import logging
 import pickle
 import traceback
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,11 +13,9 @@ from hypothesis import strategies as st
 from agents.lm import OpenAIModel
 from agents.lm.errors import AccessError, ConfigError, ModelError
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.remote import REMOTE, RemoteModel
+from agents.lm.models.remote import REMOTE
 from agents.lm.models.secrets import hide_secrets, redacted
 from tests.agents.lm.transport import InProcess
-
-Connect = Callable[..., RemoteModel]
 
 KEY = "sk-veryverysecret-0123456789"
 VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 
 import anthropic
@@ -18,10 +17,9 @@ import pytest
 
 import agents
 from agents.lm import Block, OpenAIModel, Request, make_model
-from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model, views
+from agents.lm.checking import PROBE, QUESTIONS, SECRET, Finding, check_model, is_same_model
 from agents.lm.errors import ConfigError
 from agents.lm.player.policy import LMPolicy
-from agents.lm.reading.parsing import reply_schema
 from agents.lm.reading.schemas import obeys
 from agents.lm.stub import StubRequest, StubServer
 from agents.lm.stub.replies import SENTENCES, instance, stub_reply
@@ -29,36 +27,26 @@ from evaluation.cli.check_model import table
 from tests.agents.lm.transport import FailingServer
 
 
-@pytest.fixture
-def server() -> Iterator[FailingServer]:
-    with FailingServer() as found:
-        yield found
-
-
-@pytest.mark.parametrize("fault", ["ok", "length", "refusal"])
-def test_the_sdks_accept_its_answers(fault: str, server: FailingServer) -> None:
+def test_the_sdks_accept_its_answers() -> None:
     """They check them against their own types, with all strictness. An OpenAI "developer" is the system."""
     said: list[Any] = [{"role": "developer", "content": "be kind"}, {"role": "user", "content": "hello"}]
-    with openai.OpenAI(api_key="x", base_url=f"{server.url}/v1", _strict_response_validation=True) as client:
-        server.faults.append(fault)
-        answer = client.chat.completions.create(model="m", messages=said, max_tokens=9)
-    choice, used = answer.choices[0], answer.usage
-    assert choice.finish_reason == {"length": "length"}.get(fault, "stop")
-    assert (choice.message.refusal is not None) == (fault == "refusal")
+    with StubServer() as server:
+        with openai.OpenAI(api_key="x", base_url=f"{server.url}/v1", _strict_response_validation=True) as client:
+            used = client.chat.completions.create(model="m", messages=said, max_tokens=9).usage
+        with anthropic.Anthropic(api_key="x", base_url=server.url, _strict_response_validation=True) as other:
+            told = other.messages.create(model="m", max_tokens=9, system="be kind", messages=said[1:]).usage
     assert (used.prompt_tokens, used.prompt_tokens_details.cached_tokens) == (3, 2)
-    with anthropic.Anthropic(api_key="x", base_url=server.url, _strict_response_validation=True) as client:
-        server.faults.append(fault)
-        system: Any = [{"type": "text", "text": "be kind"}]
-        told = client.messages.create(model="m", max_tokens=9, system=system, messages=said[1:])
-    assert told.stop_reason == {"length": "max_tokens", "refusal": "refusal"}.get(fault, "end_turn")
-    assert (told.usage.input_tokens, told.usage.cache_read_input_tokens) == (1, 2)
+    assert (told.input_tokens, told.cache_read_input_tokens) == (1, 2)
 
 
-def test_counts(question: Request, server: FailingServer) -> None:
-    model = OpenAIModel("m", base_url=f"{server.url}/v1")
-    assert model.complete(question) == model.complete(question)
-    with urllib.request.urlopen(f"{server.url}/stats", timeout=120) as answer:  # noqa: S310 (our server)
-        assert json.load(answer) == {"requests": 2, "answered": 2, "twice": 1, "peak": 1}
+def test_counts_and_a_port_that_is_taken(question: Request) -> None:
+    with StubServer() as server:
+        model = OpenAIModel("m", base_url=f"{server.url}/v1")
+        assert model.complete(question) == model.complete(question)
+        with urllib.request.urlopen(f"{server.url}/stats", timeout=120) as answer:  # noqa: S310 (our server)
+            assert json.load(answer) == {"requests": 2, "answered": 2, "twice": 1, "peak": 1}
+        with pytest.raises(ConfigError, match=rf"port {server.port}: .*choose another"), StubServer(server.port):
+            pass
 
 
 def test_replies_without_one_repeat_orders_from_the_prompt() -> None:
@@ -80,11 +68,6 @@ def test_the_command_serves_until_interrupted() -> None:
     process.send_signal(signal.SIGINT)
     assert process.communicate()[1] == ""
     assert process.returncode == 0
-
-
-def test_a_port_that_is_taken(server: FailingServer) -> None:
-    with pytest.raises(ConfigError, match=rf"port {server.port}: .*choose another one"), StubServer(server.port):
-        pass
 
 
 def found(options="", model="any", refused="", changes=None, **server):
@@ -162,17 +145,10 @@ def test_lists_are_as_long_as_the_schema_allows() -> None:
 
 
 def test_obeys() -> None:
-    rng = np.random.default_rng(0)
-    for view in views().values():
-        schema = reply_schema(view)
-        for _ in range(20):
-            text = json.dumps(instance(schema, rng))
-            assert obeys(f" {text}\n", schema)
-            for wrong in (text[:-1], f"Here: {text}", re.sub(r'"orders"', '"order"', text)):
-                assert not obeys(wrong, schema)
-    assert obeys(f'{{"word": "{SECRET}"}}', PROBE.schema or {})
+    good = f'{{"word": "{SECRET}"}}'
+    assert obeys(f" {good}\n", PROBE.schema or {})
     twice = f'{{"word": "{SECRET}", "word": "{SECRET}"}}'
-    for wrong in ('{"word": "none"}', "{}", "[]", '{"word": 1}', twice, "[" * 9999):
+    for wrong in (good[:-1], f"Here: {good}", '{"word": "none"}', "{}", "[]", '{"word": 1}', twice, "[" * 9999):
         assert not obeys(wrong, PROBE.schema or {})
 
 

@@ -25,7 +25,7 @@ class FailingServer(StubServer):
     """A stub that fails: always if the model's name ends in "fail-KIND", or in the next requests, by `faults`.
 
     The kinds are an HTTP status, "429:SECONDS" with Retry-After, "quota", "timeout" (no answer), "cut" (the connection
-    breaks off), "malformed" (a page of HTML), "empty", "length", "refusal", and "ok".
+    breaks off), "absent" (no connection), "malformed" (a page of HTML), "empty", "length", "refusal", and "ok".
 
     Attributes:
         faults: the faults of the requests to come.
@@ -50,8 +50,9 @@ class FailingServer(StubServer):
         by_name = re.search(r"\bfail-([a-z0-9:.]+)$", request.model)
         fault = by_name[1] if by_name else self.faults.popleft() if self.faults else "ok"
         kind, _, seconds = fault.partition(":")
-        if kind in ("timeout", "cut"):
-            raise {"timeout": TimeoutError, "cut": ConnectionAbortedError}[kind]
+        errors = {"timeout": TimeoutError, "cut": ConnectionAbortedError, "absent": ConnectionRefusedError}
+        if kind in errors:
+            raise errors[kind]
         if kind.isdigit() or kind == "quota":  # the text contains the key, as some real servers do
             said = f"stub fault {kind}; you sent {request.headers.get('authorization', 'no key')}"
             code = {"quota": "insufficient_quota", "400": "invalid_request_error"}.get(kind)
@@ -101,6 +102,8 @@ class InProcess(FailingServer):
             response = self.answer(request.url.path, dict(request.headers), request.content)
         except TimeoutError:
             raise httpx2.ReadTimeout("", request=request) from None
+        except ConnectionRefusedError:
+            raise httpx2.ConnectError("refused", request=request) from None
         except ConnectionAbortedError:
             raise httpx2.RemoteProtocolError("peer closed connection", request=request) from None
         return httpx2.Response(response.status, headers=response.headers, content=response.content)
