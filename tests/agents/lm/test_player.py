@@ -17,7 +17,6 @@ from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
 from tests import playing
 from tests.playing import as_the_stub
-from welfare_env import UnknownAgentError
 
 RULES = welfare_env.Rules(years=1)
 
@@ -62,48 +61,20 @@ class TestTurns:
         assert asked(policy, game) == {"orders": [], "messages": {}}
         assert model.requests == []
 
-    def test_a_whole_game_has_one_call_a_round(self):
-        """Three rounds in each of three phases, and no notes, as nothing is said."""
-        policies = {power: player(lambda request: reply(), power)[0] for power in welfare_env.Game().powers}
-        game = play(policies)
-        assert game.is_done
-        for policy in policies.values():
-            assert policy.ledger.calls == 9
-            assert [turn["round"] for turn in policy.ledger.turns] == [1, 2, 3] * 3
-
 
 class TestFailures:
-    def test_a_failed_call_says_nothing_and_earlier_orders_stand(self):
+    def test_what_fails_or_is_cut_off_says_nothing_and_earlier_orders_stand(self):
         down = ModelError("empty", "no answer", ("timeout", "server", "timeout"), Usage(5, 0, 1, None))
-        policy, _ = player([reply(["A PAR - BUR"], {"ITALY": "Hi"}), down, down])
-        game = welfare_env.Game(rules=RULES)
-        for number in (1, 2, 3):
-            action = asked(policy, game, "messages", number)
-        assert action == {"orders": ["A PAR - BUR"], "messages": {}}
-        ledger = policy.ledger
-        assert (ledger.calls, ledger.failed, ledger.attempts, ledger.usage.tokens) == (3, 2, 7, 12)
-        assert ledger.faults == {"timeout": 4, "server": 2}
-        assert [turn.get("fault") for turn in ledger.turns] == [None, "empty", "empty"]
-
-    @pytest.mark.parametrize("text", ["", '{"orders": 5}', '{"orders": ["A LON H"]}', "\ud800 <|im_end|>"])
-    def test_any_reply_is_played_and_losses_are_kept(self, text):
-        policy, _ = player(lambda request: text)
-        action = asked(policy, welfare_env.Game(rules=RULES), "messages", 1)
-        assert action == {"orders": [], "messages": {}}
-        assert sum(policy.ledger.losses.values()) >= 1
-        assert json.loads(json.dumps(policy.to_dict()))["turns"][0]["losses"]
-
-    def test_thinking_that_is_cut_off_says_nothing_and_earlier_orders_stand(self):
-        draft = reply(["A MAR H"], {"ENGLAND": "LEAKED"})
-        cut = [
-            Reply(f"<think>Let me see. {draft}", finish="length"),
-            Reply(f"Let me see. {draft} But", finish="length"),
-        ]
-        policy, _ = player([reply(["A PAR - BUR"], {"ITALY": "Hi"}), *cut])
+        draft = Reply(f"Let me see. {reply(['A MAR H'], {'ENGLAND': 'LEAKED'})} But", finish="length")
+        policy, _ = player([reply(["A PAR - BUR"], {"ITALY": "Hi"}), down, draft])
         game = welfare_env.Game(rules=RULES)
         actions = [asked(policy, game, "messages", number) for number in (1, 2, 3)]
         assert actions[1:] == [{"orders": ["A PAR - BUR"], "messages": {}}] * 2
-        assert policy.ledger.parsed == 1
+        ledger = policy.ledger
+        assert (ledger.calls, ledger.failed, ledger.attempts, ledger.usage.tokens) == (3, 1, 5, 6)
+        assert ledger.faults == {"timeout": 2, "server": 1}
+        assert [turn.get("fault") for turn in ledger.turns] == [None, "empty", None]
+        assert ledger.parsed == 1
 
     def test_refused_orders_of_the_last_round_count(self):
         policy, _ = player([reply(["A LON H", "A PAR - MOS"]), reply(["A LON H"]), reply(["A PAR H"])])
@@ -113,6 +84,8 @@ class TestFailures:
             asked(policy, game, "messages", number)
             refused.append(policy.ledger.refused["S1901M"])
         assert refused == [2, 1, 0]
+        first = json.loads(json.dumps(policy.to_dict()))["turns"][0]
+        assert [kind for kind, _ in first["losses"]] == ["order not legal"] * 2
 
 
 class TestRequests:
@@ -189,8 +162,8 @@ class TestPrograms:
 
 FULL = (
     "lm:openai/some-model,temperature=0.7,top_p=none,max_tokens=500,flavour=sd,ablate=no_reasoning+no_examples,"
-    "add=journal+threats,summariser=anthropic/other,schema=form,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
-    "retries=2,max_concurrent=4"
+    "add=journal+threats,summariser=anthropic/other,schema=form,grammar=llama.cpp,"
+    "base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,retries=2,max_concurrent=4"
 )
 
 
@@ -204,7 +177,7 @@ def test_options_reach_the_player():
     )
     model = policy.model
     assert (model.name, model.base_url) == ("openai/some-model", "http://127.0.0.1:8123/v1")
-    assert (model.effort, model.timeout, model.retries) == ("low", 30.0, 2)
+    assert (model.effort, model.timeout, model.retries, model.grammar) == ("low", 30.0, 2, "llama.cpp")
     assert policy.summariser.name == "anthropic/other"
     assert "127.0.0.1" not in policy.summariser.base_url
 
@@ -215,16 +188,6 @@ def test_its_own_model_writes_the_notes_unless_another_one_is_named():
     assert agents.make("lm:scripted/stub,summariser=none").summariser is None
     policy = agents.make("lm:openai/large,summariser=openai/small,base_url=http://127.0.0.1:1/v1")
     assert (policy.summariser.name, policy.summariser.base_url) == ("openai/small", "http://127.0.0.1:1/v1")
-
-
-def test_a_grammar_reaches_the_model():
-    server = "base_url=http://127.0.0.1:8123/v1"
-    policy = agents.make(f"lm:openai/x,schema=all,{server},grammar=llama.cpp")
-    assert (policy.model.grammar, policy.style.schema) == ("llama.cpp", "all")
-    with pytest.raises(UnknownAgentError, match=r"vllm, llama\.cpp"):
-        agents.make(f"lm:openai/x,{server},grammar=ebnf")
-    with pytest.raises(UnknownAgentError, match="no setting 'grammar'"):
-        agents.make("lm:anthropic/x,grammar=vllm")
 
 
 def test_models_are_sampled_as_in_the_paper():

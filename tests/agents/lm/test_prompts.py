@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import modal_env
@@ -23,12 +23,11 @@ from agents.lm.errors import PromptError
 from agents.lm.player.programs import program_prompt, read_program
 from agents.lm.prompts import Flavour, Prompt, build, summarise
 from agents.lm.prompts.building import Draft, about
-from agents.lm.prompts.describe import convoy_ends
+from agents.lm.prompts.describe import convoy_ends, threats_section
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, Ablation, parse_parts, parts_text
 from agents.lm.prompts.quoting import LONGEST_TRANSCRIPT, clean, message_line, quote, short_transcript
 from agents.lm.prompts.wording import Contents
 from modal_env import FairBot
-from modal_env.envs.action_modes import find
 from tests import playing
 from welfare_env import Game, Message, Rules, View
 
@@ -248,7 +247,7 @@ def test_nobody_reads_what_is_not_for_them() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
+def test_ways_by_convoy_and_threats_are_those_that_are_legal(seed: int) -> None:
     """Against the engine, in positions with fleets in many seas."""
     rng = np.random.default_rng(seed)
     kinds = Game().board.kind
@@ -257,28 +256,33 @@ def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
     units: dict[str, list[str]] = {power: [] for power in Game().powers}
     for unit in (*rng.choice(seas, 10, replace=False), *rng.choice(coasts, 12, replace=False)):
         units[str(rng.choice(list(units)))].append(str(unit))
-    game = Game.from_position("S1905M", units, {})
+    game = Game.from_position("S1905M", units, Game().centers)
     fleets = frozenset(unit[2:] for own in units.values() for unit in own if unit[0] == "F")
     legal = {unit: orders for power in game.powers for unit, orders in game.legal_orders(power).items()}
     by_convoy = {unit: sorted(order.split()[3] for order in legal[unit] if order.endswith(" VIA")) for unit in legal}
     assert {unit: convoy_ends(game.board, unit, fleets) for unit in legal} == by_convoy
     assert sum(map(len, by_convoy.values())) > 20
+    for power in game.powers:
+        mine = {unit[2:5] for unit in game.units[power]} | {*game.centers[power]}
+        lines = threats_section(game.view(power)).splitlines()
+        told = {(line[2:5], unit) for line in lines for unit in re.findall(r"([AF] [A-Z/]+) \(", line)}
+        moves = [order.split() for orders in legal.values() for order in orders if " - " in order]
+        ways = {(end[:3], f"{kind} {place}") for kind, place, verb, end, *_ in moves if verb == "-"}
+        assert told == {(place, unit) for place, unit in ways if place in mine and unit not in game.units[power]}
 
 
 # What cannot be asked.
 
 
-@pytest.mark.parametrize(
-    ("game", "player", "flavour", "reason"),
-    [
-        (Game(), "FRANCE", "mediator", "for the mediator"),
-        (Game(rules=OPTIONS), "MEDIATOR", "wd", "for the mediator"),
-        (Game(rules=Rules(variant="standard")), "FRANCE", "exploiter", "take 'sd'"),
-    ],
-)
-def test_a_flavour_that_does_not_fit(game: Game, player: str, flavour: str, reason: str) -> None:
-    with pytest.raises(PromptError, match=reason):
-        build(game.view(player, "messages", 1), contents=Contents(Flavour(flavour)))
+def test_a_flavour_that_does_not_fit() -> None:
+    standard = Game(rules=Rules(variant="standard"))
+    for game, player, flavour in (
+        (Game(), "FRANCE", Flavour.MEDIATOR),
+        (Game(rules=OPTIONS), "MEDIATOR", Flavour.WD),
+        (standard, "FRANCE", Flavour.EXPLOITER),
+    ):
+        with pytest.raises(PromptError, match=f"flavour '{flavour}'"):
+            build(game.view(player, "messages", 1), contents=Contents(flavour))
 
 
 HOSTILE = {
@@ -306,7 +310,7 @@ def game_with(text: str) -> Game:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_changes_its_own_line_alone(name: str) -> None:
-    """In a message and in a summary; nothing unseen, and no mark of a server, is left of it."""
+    """In a message, a summary and notes of one's own; nothing unseen, and no mark of a server, is left of it."""
     mild, hostile = (game_with(text) for text in ("peace", HOSTILE[name]))
     quoted = quote(HOSTILE[name])
     assert quoted.isprintable()
@@ -319,8 +323,15 @@ def test_a_hostile_text_changes_its_own_line_alone(name: str) -> None:
         expected, found = asked(mild).text, asked(hostile).text
         assert found == expected.replace('GERMANY to you (private): "peace"', f"GERMANY to you (private): {quoted}")
     view = mild.view("FRANCE", "messages", 2)
-    expected, found = (build(view, {"S1901M": text}).text for text in ("all is well", HOSTILE[name]))
-    assert found == expected.replace('"all is well"', quote(HOSTILE[name], 2000))
+    own: tuple[tuple[int, Callable[[str], dict[str, Any]]], ...] = (
+        (2000, lambda text: {"summaries": {"S1901M": text}}),
+        (3000, lambda text: {"summaries": {"S1901M": text}, "is_rolling": True}),
+        (1000, lambda text: {"journal": {"S1901M": text}}),
+        (1500, lambda text: {"drafts": [Draft(1, text, ())]}),
+    )
+    for most, written in own:
+        expected, found = (build(view, **written(text)).text for text in ("all is well", HOSTILE[name]))
+        assert found == expected.replace('"all is well"', quote(HOSTILE[name], most))
 
 
 @given(st.text(st.characters(), max_size=200))
@@ -375,7 +386,8 @@ def test_a_prompt_begins_as_the_one_before() -> None:
 )
 def test_programs_that_are_read(actions: str, program: str) -> None:
     setting = info_of(actions, 0)["setting"]
-    reply = read_program(f"It is ```json\n{{'program': '{program}',}}\n```", setting)
+    draft = '<think>{"program": "CooperateBot"}</think>'
+    reply = read_program(f"{draft}It is ```json\n{{'program': '{program}',}}\n```", setting)
     assert reply.program == FairBot
     assert [issue.kind for issue in reply.issues] == ["prose", "repaired"]
     assert setting.mode().actions(reply.program)
@@ -388,23 +400,11 @@ def test_programs_that_are_read(actions: str, program: str) -> None:
         ("formula", '{"program": "[]X(m', ["truncated", "program"]),
         ("formula", "[]X(me)", ["no object"]),
         ("library", '{"program": "JustBot"}', ["program"]),
-        (
-            "tokens",
-            '{"program": "[](X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me))"}',
-            ["program"],
-        ),
+        ("tokens", f'{{"program": "[]({" & ".join(["X(me)"] * 9)})"}}', ["program"]),
     ],
 )
 def test_programs_that_are_lost(actions: str, text: str, kinds: list[str]) -> None:
     reply = read_program(text, info_of(actions, 0)["setting"])
     assert reply.program is None
     assert [issue.kind for issue in reply.issues] == kinds
-
-
-@given(st.text(alphabet='{}[]":,\\XmeprogmTF()~&|-> '))
-@settings(max_examples=30)
-def test_any_text_is_read(text: str) -> None:
-    setting = info_of("formula", 0)["setting"]
-    for reply in (read_program(text, setting), read_program(f'{{"program": "{text}"}}', setting)):
-        assert reply.program is None or find(reply.program.text, reply.program.helpers) == reply.program
-        assert reply.program is not None or reply.issues
+    assert read_program('{"program": "FairBot"} or rather', info_of(actions, 0)["setting"], is_cut=True).program is None
