@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from evaluation.experiments.self_play import measure_self_play
 from evaluation.play import runner
 from evaluation.play.game_spec import Setting
 from evaluation.play.runner import Begun, Runner
+from tests.evaluation.conftest import call
 from welfare_env import Rules
 from welfare_env.extras import install_extra
 
@@ -33,32 +33,15 @@ PROFILES: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-@pytest.fixture
-def prices(tmp_path: Path) -> Path:
-    path = tmp_path / "prices.json"
-    price = {"input": 1.0, "cached": 0.1, "output": 4.0}
-    path.write_text(json.dumps({"one": price, "two": price}))
-    return path
-
-
-@pytest.fixture
-def written(prices: Path) -> Callable[[str, StubServer], str]:
-    def write(profile: str, server: StubServer) -> str:
-        one = f"lm:openai/one,base_url={server.url}/v1,prices={prices}"
-        two = f"lm:anthropic/two,base_url={server.url},prices={prices}"
-        return re.sub(r"\b[AB]\b", lambda model: one if model[0] == "A" else two, profile)
-
-    return write
-
-
 @pytest.mark.parametrize(("profile", "rules", "games"), PROFILES)
-def test_it_is_what_a_run_uses(
-    profile: str, rules: dict[str, Any], games: int, written: Callable[[str, StubServer], str]
-) -> None:
+def test_it_is_what_a_run_uses(profile: str, rules: dict[str, Any], games: int) -> None:
     """Calls, tokens and dollars within 15%, of the profile that plays, not of each model with itself."""
+    price = {"input": 1, "cached": 0.1, "output": 4}
+    Path("prices.json").write_text(json.dumps({"one": price, "two": price}))
     models = SharedModels()
     with StubServer() as server:
-        spec = written(profile, server)
+        asked = {"A": f"lm:openai/one,base_url={server.url}/v1", "B": f"lm:anthropic/two,base_url={server.url}"}
+        spec = re.sub(r"\b[AB]\b", lambda model: asked[model[0]] + ",prices=prices.json", profile)
         setting = Setting(rules=Rules(**rules), map_name="clique:3", simultaneous=True)
         begun = Begun(measure_self_play(spec, games, setting))
         found = estimate(begun.games, games, models)
@@ -82,8 +65,7 @@ def test_attacks_count_with_the_models_in_them() -> None:
     assert estimate([game for game in games if not game.asks_language_models], 5, models) == []
 
 
-def test_a_command_says_it_before_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_command_says_it_before_the_first_game() -> None:
     options = ["--years", "1", "--message-rounds", "1", "--games", "2", "--simultaneous"]
     said = CliRunner().invoke(app, ["self-play", "lm:scripted/stub", *options])
     assert said.exit_code == 0
@@ -114,20 +96,14 @@ class FirstGameError(Exception):
 @pytest.mark.parametrize(
     "command",
     [
-        ["self-play", "dove", "hold", *TOY],
         ["compare", "dove", "hold", *TOY],
-        ["exploitability", "dove", "--deviator", "portfolio", *TOY],
         ["exploitability", "dove", "--deviator", "pact:years=1", "--coordinated", "--coalitions", "all-pairs", *TOY],
         ["cross-play", "dove", "hold", "--background", "prosocial", *TOY],
-        ["red-team", "dove", "--budget", "quick", "--map", "clique:3", "--years", "2", "--message-rounds", "0"],
         ["experiment", "FILE"],
     ],
     ids=lambda command: command[0],
 )
-def test_policies_are_made_once_before_the_first_game(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_policies_are_made_once_before_the_first_game(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("FILE.toml").write_text(EXPERIMENT)
     made: Counter[Spec] = Counter()
     making: list[Spec] = []
@@ -156,22 +132,14 @@ def test_policies_are_made_once_before_the_first_game(
 
 OPTIONS = ("--games", "1", "--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1")
 SDKS = {name: REMOTE[name] for name in ("openai", "anthropic")}
-Call = Callable[..., tuple[int, str]]
 
 
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Runs a command in a folder of its own, without keys: exit code and stderr."""
+@pytest.fixture(autouse=True)
+def _folder_without_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for kind in SDKS.values():
         monkeypatch.delenv(kind.key_variable, raising=False)
         monkeypatch.delenv(kind.url_variable, raising=False)
-
-    def run(*words: str) -> tuple[int, str]:
-        outcome = CliRunner().invoke(app, [*words])
-        return outcome.exit_code, outcome.stderr
-
-    return run
 
 
 @pytest.fixture(params=SDKS)
@@ -182,44 +150,36 @@ def missing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return f"{request.param}/any"
 
 
-def test_a_missing_extra_comes_before_the_costs(call: Call, missing: str, played: list[GameSpec]) -> None:
-    for command in (("self-play", f"lm:{missing}"), ("exploitability", "hold", "--deviator", f"lm:{missing}")):
-        code, told = call(*command, *OPTIONS)
-        assert (code, played) == (2, [])
+def test_a_missing_extra_comes_before_the_costs(missing: str, played: list[GameSpec]) -> None:
+    for command in (
+        ("self-play", f"lm:{missing}", *OPTIONS),
+        ("exploitability", "hold", "--deviator", f"lm:{missing}", *OPTIONS),
+        ("experiment", "self-play", "--profile", f"lm:{missing}", "--games", "1"),
+        ("play", "FRANCE", "--others", f"lm:{missing}", "--terminal", "--budget-tokens", "9"),
+    ):
+        told = call(*command, code=2)
+        assert played == []
         (line,) = [line for line in told.splitlines() if "no price is known" not in line]
         assert line.startswith(f"error: {missing}: ")
         assert line.endswith(f"; it needs {install_extra('lm')}")
 
 
-def test_so_does_a_missing_key(call: Call, played: list[GameSpec]) -> None:
-    code, told = call("self-play", "2*hold + 1*lm:openai/any", *OPTIONS)
-    assert (code, played) == (2, [])
+def test_so_does_a_missing_key(played: list[GameSpec]) -> None:
+    told = call("self-play", "2*hold + 1*lm:openai/any", *OPTIONS, code=2)
+    assert played == []
     assert "before the first" not in told
     assert "error: openai/any: the environment variable OPENAI_API_KEY holds no key" in told
 
 
-def test_an_experiment_and_a_game_to_play_say_it_first_too(call: Call, missing: str, played: list[GameSpec]) -> None:
-    for command in (
-        ("experiment", "self-play", "--profile", f"lm:{missing}", "--games", "1"),
-        ("play", "FRANCE", "--others", f"lm:{missing}", "--terminal", "--budget-tokens", "9"),
-    ):
-        code, told = call(*command)
-        assert (code, played) == (2, [])
-        assert "it needs the extra lm" in told
-        assert "before the first" not in told
-
-
 @pytest.mark.slow
-def test_stored_games_are_used_without_the_extra(
-    call: Call, monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]
-) -> None:
+def test_stored_games_are_used_without_the_extra(monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
     """Their names are those of a real provider, their replies a stub's."""
     monkeypatch.setitem(sys.modules, "openai", None)
     stored = "lm:scripted/pacifist"
-    assert call("self-play", stored, *OPTIONS, "--lm-cache", "elsewhere.sqlite")[0] == 0
+    call("self-play", stored, *OPTIONS, "--lm-cache", "elsewhere.sqlite")
     count = len(played)
-    code, told = call("self-play", stored, "lm:openai/any", *OPTIONS)
-    assert (code, len(played) - count) == (2, 1)
+    told = call("self-play", stored, "lm:openai/any", *OPTIONS, code=2)
+    assert len(played) - count == 1
     assert "; it needs the extra lm" in told
     assert "Until then, only stored games and cached replies are used" in told
     assert "before the first" not in told
