@@ -7,15 +7,13 @@ from typing import Annotated
 
 import pytest
 import typer
-from rich.table import Table
-from rich.text import Text
 from typer.testing import CliRunner
 
 from agents.runtime import progress
 from agents.runtime.command_options import in_options
 from agents.runtime.progress import Meter, metered
 from agents.runtime.ray_cluster import connect
-from agents.runtime.tables import print_tables
+from agents.runtime.tables import new_table, print_tables
 from modal_env.console import plain_console
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -65,26 +63,19 @@ def test_texts_are_shown_as_they_are(capsys: pytest.CaptureFixture[str], monkeyp
 SPEC = "exploiter:nice=prosocial,attack=(posse:force=2,more=0),units=never,last_years=0,years=1,centers=4"
 
 
-@pytest.mark.parametrize(("width", "columns"), [(60, 6), (80, 2), (120, 1), (None, 1)])
-def test_numbers_and_words_stay_whole(capsys, monkeypatch, width, columns):
-    """A table in a file is wide."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-    if width:
-        monkeypatch.setenv("COLUMNS", str(width))
-    table = Table(title=Text("The attacks of " + SPEC), caption=Text("mean [95% bootstrap interval]; " * 4))
-    table.add_column("policy", overflow="fold")
-    for number in range(columns):
-        table.add_column(f"gain in case {number}", justify="right")
-    table.add_row(SPEC, *["-12.34 [-13.45, -11.23]"] * columns)
-    print_tables(table)
+@pytest.mark.parametrize("width", ["60", ""])
+def test_numbers_and_words_stay_whole(capsys, monkeypatch, width):
+    """Though a table is wider than the terminal; in a file it is wide."""
+    monkeypatch.setenv("COLUMNS", width)
+    columns = ["|policy", *(f">gain in case {number}" for number in range(6))]
+    rows = [(SPEC, *["-12.34 [-13.45, -11.23]"] * 6)]
+    print_tables(new_table(f"The attacks of {SPEC}", "mean [95% bootstrap interval]; " * 4, columns, rows))
     text = capsys.readouterr().out
-    assert text.count("-12.34") == text.count("-11.23]") == columns
+    assert text.count("-12.34") == text.count("-11.23]") == 6
     assert text.count("bootstrap") == 4
     first = [line.split("│")[1].strip() for line in text.splitlines() if line.startswith("│")]
     assert "".join(first) == SPEC
-    longest = max(map(len, text.splitlines()))
-    assert width or 100 < longest <= 124
-    assert columns > 2 or longest <= max(width or 124, len(SPEC))
+    assert (max(map(len, text.splitlines())) > 100) == (not width)
 
 
 TOLD = {
