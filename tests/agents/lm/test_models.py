@@ -26,7 +26,6 @@ from agents.lm.models.prices import PRICES, THINKING_TOKENS, USUAL_TOKENS, Price
 from agents.lm.models.remote import FIRST_QUESTIONS, REMOTE, STREAMED, RemoteModel
 from agents.lm.reading.schemas import gbnf
 from agents.lm.stub.server import Response, refusal
-from tests.agents.lm.conftest import Clock
 from tests.agents.lm.transport import FailingServer, InProcess, chat, message, says
 
 Connect = Callable[..., RemoteModel]
@@ -279,8 +278,18 @@ def test_a_server_that_never_answers_ends_the_run(connect: Connect, question: Re
             model.complete(replace(question, sample=number))
 
 
-def test_a_429_pauses_all_calls(connect: Connect, question: Request, stub: InProcess, clock: Clock) -> None:
+def test_a_429_pauses_all_calls(connect, question, stub, clock, monkeypatch):
+    """Time stands still until all of them are paused or answered."""
     began: list[float] = []
+    paused: set[Any] = set()
+
+    async def sleep(seconds: float) -> None:
+        paused.add(asyncio.current_task())
+        while len(paused) + len(began) < 6:
+            await asyncio.sleep(0)
+        await clock.sleep(seconds)
+
+    monkeypatch.setattr(limits, "sleep", sleep)
     stub.faults.append("429:30")
     model = connect("openai")
     reply = stub.reply

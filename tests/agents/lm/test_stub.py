@@ -148,7 +148,7 @@ def test_obeys() -> None:
     good = f'{{"word": "{SECRET}"}}'
     assert obeys(f" {good}\n", PROBE.schema or {})
     twice = f'{{"word": "{SECRET}", "word": "{SECRET}"}}'
-    for wrong in (good[:-1], f"Here: {good}", '{"word": "none"}', "{}", "[]", '{"word": 1}', twice, "[" * 9999):
+    for wrong in (good[:-1], f"Here: {good}", f"{good}.", '{"word": "none"}', "{}", "[]", twice, "[" * 9999):
         assert not obeys(wrong, PROBE.schema or {})
 
 
