@@ -458,6 +458,7 @@ def test_outputs_are_checked_before_the_first_game(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.slow
 def test_pictures_are_the_same_for_the_same_values(study: dict[str, Any], tmp_path: Path) -> None:
+    study = study | {"figures": study["figures"][:1]}
     for ending in (".svg", ".png", ".pdf"):
         first, second = (
             [path.read_bytes() for path in write_figures(study, tmp_path / name, ending)] for name in ("a", "b")

@@ -282,9 +282,3 @@ def test_a_player_in_a_player_counts_and_keeps_its_seed() -> None:
     assert seeds[0] == seeds[1] == seeds[2]  # until it attacks, the exploiter plays the same as the policy
     for ours in (read("exploiter:nice=dove,attack=dumbbot"), read(ExploiterPolicy(DovePolicy(), DumbBotPolicy()))):
         assert seat_seed(7, "FRANCE", ours, ours.make()) == 7  # mixed with the power by the policies themselves
-
-
-@pytest.mark.slow
-def test_a_player_of_ones_own_has_the_same_seeds_in_workers() -> None:
-    one, two = (evaluation.self_play(DRAWER, games=2, workers=workers, **TWO_YEARS).rows() for workers in (1, 2))
-    assert one == two
