@@ -120,6 +120,10 @@ class Server:
         with running_site(self.server, self.address) as self.port:
             yield self
 
+    def stop(self) -> None:
+        self.server.should_exit = True
+        until(lambda: self.host.seats._lock < 0)
+
 
 @pytest.fixture
 def serving(tmp_path) -> Iterator[Callable[..., Server]]:

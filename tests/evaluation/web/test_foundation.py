@@ -3,9 +3,8 @@
 import http.client
 import json
 import socket
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 
 import pytest
 
@@ -26,7 +25,6 @@ from evaluation.web.serving import (
     make_server,
     make_site,
 )
-from evaluation.web.settings import SeatedGameError
 from tests.evaluation.conftest import PATIENCE, until
 from tests.evaluation.web.conftest import running_site
 
@@ -169,16 +167,3 @@ def test_a_journal_keeps_what_was_accepted(tmp_path):
         entries += [{"n": 3}, {"n": 4}]
     assert Journal(tmp_path / "journal").entries() == [{"n": 1, "text": "\u202ehé\n"}, {"n": 3}, {"n": 4}]
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
-
-
-def test_a_damaged_journal_says_where(tmp_path):
-    path = tmp_path / "journal"
-    Journal(path).append({"n": 1})
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("INSERT INTO entries (entry) VALUES ('nonsense')")
-        connection.commit()
-    with pytest.raises(SeatedGameError, match="journal: entry 2 is damaged"):
-        Journal(path).entries()
-    path.write_bytes(b"x" * 5000)
-    with pytest.raises(SeatedGameError, match=r"journal: .*restore the file from a backup"):
-        Journal(path).entries()

@@ -224,19 +224,6 @@ def test_policies_go_on_after_a_restart_as_without(played, tmp_path):
     assert again.record() == table.record()
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [{"kind": "enter", "seat": "FRANCE", "time": "now"}, {"kind": "step", "step": "S1901M orders"}],
-    ids=str,
-)
-def test_a_damaged_journal_is_told_by_its_entry_whenever_it_is_opened(settings, tmp_path, entry):
-    with Journal(tmp_path / "game.sqlite").open() as entries:
-        entries += [{"kind": "enter", "seat": "FRANCE", "time": 1}, entry]
-    for _ in range(2):
-        with pytest.raises(SeatedGameError, match=r"game\.sqlite: entry 2 is damaged"):
-            opened(settings, tmp_path)
-
-
 @pytest.fixture
 def end():
     """The event for which a policy waits that thinks for long: it comes after the test."""
