@@ -63,6 +63,7 @@ class Player:
             answer = connection.getresponse()
             text = answer.read().decode()
         if cookie := answer.getheader("set-cookie"):
+            self.set_cookie = cookie
             name, _, value = cookie.partition(";")[0].partition("=")
             self.cookies[name] = value
         is_json = (answer.getheader("content-type") or "").startswith("application/json")

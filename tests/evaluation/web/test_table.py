@@ -14,9 +14,8 @@ from evaluation.play.playing import set_up_game
 from evaluation.play.store import GameStore
 from evaluation.web.journal import Journal
 from evaluation.web.seen import state_of
-from evaluation.web.serving import Refused
 from evaluation.web.settings import SPECTATOR, SeatedGameError, TableSettings, seated
-from evaluation.web.table import _THINKING, SeatedGame
+from evaluation.web.table import SeatedGame
 from tests.evaluation.conftest import PATIENCE
 from tests.evaluation.web.conftest import begin, played_again, quick, table_settings
 from welfare_env import Game, Rules
@@ -42,18 +41,6 @@ def opened(settings, folder):
     return SeatedGame(settings, Journal(folder / "game.sqlite"))
 
 
-class NoTimeForOne:
-    """The table's own threads: the policy that thinks for long has no time, and the others have plenty."""
-
-    def __init__(self, monkeypatch):
-        self.monkeypatch = monkeypatch
-
-    def submit(self, act, observation, info):
-        is_long = info["view"].power == "PLAYERC" and info["view"].phase.startswith("F1901")
-        self.monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 0 if is_long else PATIENCE / 2)
-        return _THINKING.submit(act, observation, info)
-
-
 def random_answer(table, seat, rng):
     """Legal orders, or messages, drawn at random."""
     view = table.view(seat)
@@ -61,16 +48,7 @@ def random_answer(table, seat, rng):
         return {"messages": {to: f"{seat} to {to} in {table.step}" for to in view.recipients if rng.random() < 0.5}}
     if view.phase_type == "A":
         options = [order for orders in view.legal_orders.values() for order in orders]
-        rng.shuffle(options)
-        chosen = []
-        for order in options:
-            try:
-                table.checked(seat, {"orders": [*chosen, order]})
-            except Refused:
-                continue
-            if rng.random() < 0.7:
-                chosen.append(order)
-        return {"orders": chosen}
+        return {"orders": [str(rng.choice(options))] if options else []}
     return {"orders": [str(rng.choice(orders)) for orders in view.legal_orders.values()]}
 
 
@@ -250,10 +228,13 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, monkeypatch,
         return seats
 
     monkeypatch.setattr("evaluation.web.table.set_up_game", broken)
-    if how == "thinks for long":
-        monkeypatch.setattr("evaluation.web.table._THINKING", NoTimeForOne(monkeypatch))
-    table = opened(quick("PLAYERA*human: + 2*random"), tmp_path)
-    play_through(table)
+    table = opened(quick("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
+
+    def has_no_time():
+        is_long = how == "thinks for long" and table.step.startswith("F1901")
+        monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 0 if is_long else PATIENCE)
+
+    play_through(table, on_step=has_no_time)
     assert table.is_done
     failed = table.record()["welfare_env"]["failed"]
     assert (failed.keys(), failed["PLAYERC"][: len(error)]) == ({"PLAYERC"}, error)
