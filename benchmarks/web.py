@@ -34,19 +34,6 @@ from evaluation.web.serving import Address
 from evaluation.web.settings import TableSettings, seated
 from welfare_env import Rules, load_board
 
-SERVER = """
-import sys
-from pathlib import Path
-from evaluation.web.hosting import Host
-from evaluation.web.routes import Routes
-from evaluation.web.seats import GameFolder
-from evaluation.web.serving import Address, listening, make_server, make_site
-address = Address(port=int(sys.argv[2]))
-with listening(address) as sock:
-    host = Host(GameFolder(Path(sys.argv[1])))
-    print(address.url, flush=True)
-    make_server(make_site(Routes(host).all, address, host.running)).run(sockets=[sock])
-"""
 LOOK = 0.05  # seconds between questions; pages wait two
 LOST = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
 
@@ -147,12 +134,14 @@ class Person:
 
 @contextmanager
 def server(game: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """Start a server of a game in a separate process; yields once it listens."""
+    """Continue a game by the command `play`; yields once it listens. The store is in the folder of games."""
+    command = [sys.executable, "-m", "evaluation", "play", str(game.resolve()), "--port", str(port), "--no-browser"]
     started = subprocess.Popen(  # noqa: S603 (this Python, with arguments of ours)
-        [sys.executable, "-c", SERVER, str(game), str(port)], stdout=subprocess.PIPE, text=True
+        command, cwd=game.parent, stdout=subprocess.PIPE, text=True
     )
     if started.stdout is not None:
-        started.stdout.readline()
+        while started.stdout.readline().partition(":")[0] not in ("", "To continue the game"):
+            pass
     try:
         yield started
     finally:

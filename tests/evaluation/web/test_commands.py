@@ -1,13 +1,9 @@
 """The command `play`: links and their renewal, continued games, budgets of language models, the terminal."""
 
-import asyncio
 import io
 import json
 import re
-import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,9 +12,10 @@ from typer.testing import CliRunner
 pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
+from evaluation.web import serving
 from evaluation.web.seats import GameFolder
-from evaluation.web.serving import MAX_BODY, Address, Refused
-from tests.evaluation.web.conftest import Player, quick
+from evaluation.web.serving import MAX_BODY, Address
+from tests.evaluation.web.conftest import quick
 from welfare_env import Rules, load_board
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, recipients
 
@@ -40,24 +37,16 @@ def here(tmp_path: Path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def made(here: Path, monkeypatch) -> list:
-    """The sites that were made, instead of servers that run."""
-    found: list = []
+def made(here: Path, monkeypatch) -> None:
+    """Servers start, and end at once."""
+    make = serving.make_server
 
-    class Server:
-        def __init__(self, site) -> None:
-            self.site = site
-            found.append(site)
+    def make_ended(site):
+        server = make(site)
+        server.should_exit = True
+        return server
 
-        def run(self, sockets) -> None:
-            asyncio.run(self._starts_and_ends())
-
-        async def _starts_and_ends(self) -> None:
-            async with self.site.app.router.lifespan_context(self.site.app):
-                pass
-
-    monkeypatch.setattr("evaluation.web.serving.make_server", Server)
-    return found
+    monkeypatch.setattr("evaluation.web.serving.make_server", make_ended)
 
 
 def test_the_longest_legal_messages_fit() -> None:
@@ -116,62 +105,14 @@ def test_nothing_is_handed_out_before_it_can_work(made, here: Path) -> None:
     assert len(list((here / "runs" / "play").iterdir())) == 1
 
 
-@pytest.mark.slow
-def test_a_killed_game_continues_where_it_was(tmp_path: Path) -> None:
-    """kill -9 of the command itself; the browser's cookie is still good."""
-    given = ["PLAYERA", "PLAYERB", "--map", "clique:3", "--years", "2", "--others", "hold"]
-    process, told = launched(tmp_path, *given)
-    folder = re.search(r"welfare-env play (\S+)\n", told)[1]
-    players = [player_of(told, seat) for seat in ("PLAYERA", "PLAYERB")]
-    for player in players:
-        player.enter()
-    step = players[0].until_asked()["step"]
-    assert players[0].answer(step, messages={"PLAYERB": "before"})[0] == 200
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    process, told = launched(tmp_path, folder)
-    try:
-        assert players[0].state()["answer"] == {"messages": {"PLAYERB": "before"}}
-        assert players[1].answer(step, messages={})[0] == 200
-        assert players[1].until_asked(step)["game"]["phases"][-1]["messages"][0][3] == "before"
-        linked = subprocess.run(command(folder, "--link", "PLAYERB"), cwd=tmp_path, capture_output=True, text=True)
-        players[1].token = linked.stdout.strip().partition("#")[2]
-        old = dict(players[1].cookies)
-        assert players[1].enter().cookies != old
-    finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-
-
-def command(*given: str) -> list[str]:
-    return [sys.executable, "-m", "evaluation", "play", *given]
-
-
-def launched(folder: Path, *given: str) -> tuple[subprocess.Popen[str], str]:
-    """The command, and what it printed until it served."""
-    started = subprocess.Popen(command(*given), cwd=folder, stdout=subprocess.PIPE, text=True)
-    told = ""
-    while "To continue" not in told and (line := started.stdout.readline()):
-        told += line
-    return started, told
-
-
-def player_of(told: str, seat: str) -> Player:
-    port, game, token = re.search(rf"http://127\.0\.0\.1:(\d+)/g/(\w+)/{seat}#(\S+)", told).groups()
-    return Player(int(port), game, seat, token)
-
-
 def test_the_host_makes_another_link(tmp_path: Path) -> None:
     settings = quick("PLAYERA*human: + 2*hold", has_spectators=True)
     links = GameFolder.create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
-    folder, first = links.folder, links.link("PLAYERA").partition("#")[2]
+    folder = links.folder
     code, told = run(str(folder), "--link", "playera")
     where, _, token = told.strip().partition("#")
     assert (code, where) == (0, f"https://play.example.org/g/{folder.name}/PLAYERA")
     assert links.redeem("PLAYERA", token, BROWSER) == 1
-    assert not any(token.encode() in path.read_bytes() for path in folder.iterdir())
-    with pytest.raises(Refused, match="the host has replaced this link"):
-        links.redeem("PLAYERA", first, BROWSER)
     token = run(str(folder), "--link", "spectator")[1].strip().partition("#")[2]
     assert links.redeem("SPECTATOR", token, BROWSER) == 0
     for wrong in ((str(folder), "PLAYERB"), (str(tmp_path / "none"), "PLAYERA"), (str(tmp_path), "PLAYERA")):

@@ -250,6 +250,13 @@ def test_without_press_a_page_hears_of_no_message_rounds(tmp_path):
     assert (table.step, view["asked"], view["message_rounds"]) == ("S1901M orders", "orders", 0)
 
 
+def test_nobody_waits_for_messages_of_the_dead(tmp_path):
+    table = opened(quick("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
+    begin(table)
+    table._env.game = Game.from_position("S1901M", {"PLAYERA": ["A HAX"]}, {"PLAYERA": ["HAX"]}, map_name="clique:3")
+    assert (table.step, table.awaited) == ("S1901M 1", ["PLAYERA"])
+
+
 def test_who_is_late_holds(tmp_path):
     table = opened(quick("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
     begin(table)
