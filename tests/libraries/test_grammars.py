@@ -27,11 +27,9 @@ def winter(units: list[str], welfare: int = 0, **rules: bool) -> View:
 VIEWS = {
     "opening": Game(rules=Rules(message_rounds=1)).view("RUSSIA", "messages", 1),
     "words": Game(rules=Rules(press="tokens")).view("FRANCE", "messages", 1),
-    "mediator": Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1),
     "retreat": Game.from_position(
         "F1905R", {"ENGLAND": ["A SER"]}, PARIS, dislodged={"FRANCE": {"A GRE": ["ALB", "BUL"]}}
     ).view("FRANCE", "orders"),
-    "builds": winter(["A SPA"]),
     "gifts": winter(["A SPA"], welfare=13, transfers=True),
     "both": winter(["A SPA"], build_and_disband=True),
 }

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from agents.lm import OpenAIModel
-from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Block, Request
 from agents.lm.reading.schemas import obeys, object_schema
 from tests.examples import example
@@ -50,16 +49,3 @@ def test_without_its_grammar_it_writes_none(url) -> None:
         for grammar in ("llama.cpp", None)
     }
     assert {grammar: obeys(text, schema) for grammar, text in told.items()} == {"llama.cpp": True, None: False}
-
-
-def test_the_same_seed_makes_the_same_file(local, gguf_file, tmp_path) -> None:
-    local.write_gguf(tmp_path / "again.gguf", seed=1)
-    local.write_gguf(tmp_path / "other.gguf", seed=2)
-    assert (tmp_path / "again.gguf").read_bytes() == gguf_file.read_bytes()
-    assert (tmp_path / "other.gguf").read_bytes() != gguf_file.read_bytes()
-
-
-def test_a_file_that_is_no_model(local, tmp_path) -> None:
-    (tmp_path / "no.gguf").write_bytes(b"GGUF or not")
-    with pytest.raises(ConfigError, match="the server does not start"), local.served(tmp_path / "no.gguf"):
-        pass

@@ -14,10 +14,6 @@ def make():
     return gymnasium.make("WelfareDiplomacySeat-v0", map_name="clique:3", others="random", years=1)
 
 
-def test_its_checks_pass():
-    check_env(make().unwrapped)
-
-
 def test_a_seat_of_modal_combat(capsys):
     modal = example("modal_sb3")
     check_env(modal.Writer("FairBot", "1/10"))

@@ -79,15 +79,6 @@ def test_a_game_over_websocket(server) -> None:
         assert seat.state()["seat"] == "PLAYERA"
 
 
-def test_connections_play_games_of_their_own(server) -> None:
-    with GenericEnvClient(base_url=server).sync() as first, GenericEnvClient(base_url=server).sync() as second:
-        first.reset(seed=1, **SMALL)
-        second.reset(seed=1, **SMALL | {"seat": "PLAYERB"})
-        texts = [seat.step({"reply": "{}"}).observation["text"] for seat in (first, second)]
-        assert "PLAYERA (you)" in texts[0]
-        assert "PLAYERB (you)" in texts[1]
-
-
 @pytest.mark.parametrize(
     "options",
     [
