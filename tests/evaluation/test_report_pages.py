@@ -44,6 +44,16 @@ def test_axes_begin_at_zero_and_say_their_units(study: dict[str, Any]) -> None:
             assert "_" not in axis.get_ylabel() + axis.get_xlabel()
 
 
+def test_points_say_what_is_swept_and_stand_side_by_side_around_their_category(study: dict[str, Any]) -> None:
+    conditions = [{**each, "swept": {"force_of_all": number}} for number, each in enumerate(study["conditions"])]
+    figures = [{**study["figures"][0], "kind": "points", "x": name} for name in ("profile", "force_of_all")]
+    drawn = [draw({**study, "conditions": conditions, "figures": figures}, number) for number in range(2)]
+    assert [each.axes[-1].get_xlabel() for each in drawn] == ["", "force of all"]
+    for figure in drawn:
+        at = [bars[0].get_xdata()[0] - number for number, bars in enumerate(figure.axes[0].containers)]
+        assert at == pytest.approx([-0.2, 0, 0.2])
+
+
 def test_a_page_of_stubs_says_so(study: dict[str, Any]) -> None:
     told = " ".join(caveats(study))
     assert all(words in told for words in ("stub with invented replies", "Promises are found", "a lower bound"))
