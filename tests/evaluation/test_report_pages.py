@@ -15,10 +15,12 @@ from evaluation.experiment_files.description import load_experiment, parse_exper
 from evaluation.messages.analysis import analyze_messages
 from evaluation.report.page import caveats, markdown_table, report_page
 from evaluation.report.report_folder import LEADERBOARD, PAGE, leaderboard, read_study, write_results
+from evaluation.tables.rules_text import rules_text
 from welfare_env import Game, Rules
 
 pytest.importorskip("matplotlib")
 
+from agents.runtime.colors import POLICIES, SERIES, policy_colors
 from evaluation.report.figures import as_svg, draw
 
 SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "leaderboard"
@@ -52,6 +54,28 @@ def test_points_say_what_is_swept_and_stand_side_by_side_around_their_category(s
     for figure in drawn:
         at = [bars[0].get_xdata()[0] - number for number, bars in enumerate(figure.axes[0].containers)]
         assert at == pytest.approx([-0.2, 0, 0.2])
+
+
+def test_a_profile_has_one_color_in_all_figures(study: dict[str, Any]) -> None:
+    across, against = draw(study, 0).axes[0], draw(study, 1).axes[0]
+    points = [
+        line.get_color() for line in across.get_lines() if len(line.get_xdata()) and line.get_linestyle() == "None"
+    ]
+    assert list(dict.fromkeys(points)) == [bars[0].get_color() for bars in against.containers] == list(SERIES[:3])
+
+
+def test_known_policies_keep_their_colors() -> None:
+    colors = policy_colors(["mine", "dove", "prosocial", *"abcdefgh"])
+    assert colors["dove"] == POLICIES["dove"]
+    assert POLICIES["dove"] not in [colors[name] for name in ("mine", *"abcdefgh")]
+
+
+def test_every_option_of_the_rules_is_told() -> None:
+    usual = Rules()
+    other = {"variant": "standard", "years": 7, "press": None, "message_rounds": 5, "scoring": "draw-size"}
+    for name, value in Rules(years=2, progressive=(1, 2)).to_dict().items():
+        changed = other.get(name, [1, 2] if name == "progressive" else True)
+        assert rules_text({name: changed}) != rules_text(usual.to_dict()), (name, value)
 
 
 def test_a_page_of_stubs_says_so(study: dict[str, Any]) -> None:
