@@ -70,16 +70,6 @@ def test_legal_orders_at_the_opening(map_name: str) -> None:
     assert sum(counted.values()) == len(legal.orders)
 
 
-@pytest.mark.parametrize(
-    "map_name", ["standard", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ancmed", "modern"))]
-)
-def test_legal_orders_at_the_opening_as_the_package_counts_them(map_name: str) -> None:
-    theirs = package_game(map_name)
-    listed, places = theirs.get_all_possible_orders(), theirs.get_orderable_locations()
-    package = {power: len({order for place in places[power] for order in listed[place]}) for power in theirs.powers}
-    assert package == LEGAL[map_name]
-
-
 @pytest.mark.parametrize(("map_name", "power"), PAIRS)
 def test_positions_one_phase_deep(map_name: str, power: str) -> None:
     assert reachable(engine_of(map_name), power) == REACHABLE[map_name][power]

@@ -116,14 +116,6 @@ def test_as_many_worlds_as_boxes_may_be_needed() -> None:
         assert [cooperates for cooperates, _ in outcome.trace] == [True] * boxes + [False] * 2
 
 
-def test_more_worlds_than_depth_are_needed() -> None:
-    """Agents of depth 1 that settle at world 7: only the number of boxes bounds the worlds."""
-    agent = chain(6, "[]false", "[]X(P)")
-    mirror = parse("[]X(P)", helpers={"P": agent})
-    assert agent.depth == mirror.depth == 1
-    assert play(agent, mirror).settles > 5
-
-
 # Chains of helpers
 
 

@@ -65,13 +65,6 @@ def test_the_basin_of_defection_gets_small() -> None:
     assert shares[2].low < 3 / 20**2 < shares[2].high
 
 
-@pytest.mark.parametrize("mix", [(1, 1, 1, 1), (0, 0, 1, 1), (0, 5, 1, 0), (5, 1, 0, 3), (2, 0, 0, 1)], ids=str)
-def test_what_the_four_are_paid_against_a_mix(mix: tuple[int, ...]) -> None:
-    """1 + 2c, 2(c + f), 2 - d - e and 2 + c - d - 2e, from which the post derives its equilibria."""
-    e, (c, d, f, p) = F(1, 7), (F(part, sum(mix)) for part in mix)
-    assert post(e).replies([c, d, f, p]) == (2 * (c + f), 1 + 2 * c, 2 - d - e, 2 + c - d - 2 * e)
-
-
 def test_nobody_appears_and_nobody_vanishes() -> None:
     """A population that starts nonzero remains nonzero, and one that starts 0 remains 0."""
     path = modal_env.replicator(post(), [F(1, 3), F(1, 3), F(1, 3), 0], 500)
