@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import welfare_env
 from benchmarks.replay import findings
+from tests.evaluation.conftest import until as wait_until
 from tests.welfare_env.positions import full_press
 from tests.welfare_env.test_replay import HOSTILE as hostile
 from tools.browser import Browser, BrowserError, chromium
@@ -71,14 +71,13 @@ def count(browser: Browser, selector: str) -> int:
 
 
 def until(browser: Browser, script: str, wanted: object) -> None:
-    """Wait for a value; two minutes at most."""
-    end = time.monotonic() + 120
-    found = None
-    while found != wanted:
-        assert time.monotonic() < end, found
-        with suppress(BrowserError):  # the page is loaded again
-            found = browser.ask(script)
-        time.sleep(0.05)
+    """Wait for a value, also of a page that is loaded again."""
+
+    def is_so() -> bool:
+        with suppress(BrowserError):
+            return browser.ask(script) == wanted
+
+    wait_until(is_so)
 
 
 @pytest.mark.slow

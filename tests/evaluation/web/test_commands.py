@@ -1,10 +1,13 @@
 """The command `play`: links and their renewal, continued games, budgets of language models, the terminal."""
 
+import asyncio
 import io
 import json
 import re
 import socket
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +15,6 @@ from typer.testing import CliRunner
 pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
-from evaluation.web import serving
 from evaluation.web.seats import GameFolder
 from evaluation.web.serving import MAX_BODY, Address
 from tests.evaluation.web.conftest import quick
@@ -39,14 +41,15 @@ def here(tmp_path: Path, monkeypatch) -> Path:
 @pytest.fixture
 def made(here: Path, monkeypatch) -> None:
     """Servers start, and end at once."""
-    make = serving.make_server
 
-    def make_ended(site):
-        server = make(site)
-        server.should_exit = True
-        return server
+    async def start_and_end(site) -> None:
+        async with site.app.router.lifespan_context(site.app):
+            pass
 
-    monkeypatch.setattr("evaluation.web.serving.make_server", make_ended)
+    def made(site):
+        return SimpleNamespace(run=lambda sockets: asyncio.run(start_and_end(site)))
+
+    monkeypatch.setattr("evaluation.web.serving.make_server", made)
 
 
 def test_the_longest_legal_messages_fit() -> None:
@@ -66,10 +69,9 @@ def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) ->
     folder = re.search(r"welfare-env play (\S+)\n", told)[1]
     address = GameFolder(Path(folder)).address
     assert address.is_secure
+    run(folder, "--host", "localhost")
     run(folder)
-    assert GameFolder(Path(folder)).address == address
-    code, told = run(folder, "--host", "localhost", "--public-url", "")
-    assert (code, f"http://localhost:{address.port}/g/{Path(folder).name}/FRANCE#" in told) == (0, True)
+    assert GameFolder(Path(folder)).address == replace(address, host="localhost")
 
 
 def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
@@ -78,7 +80,6 @@ def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
     assert (code, "give another --port" in told) == (2, True)
     for wrong, words in (
         ("FRANCE --others import:nowhere.Mine", "nowhere"),
-        ("ATLANTIS", "ATLANTIS"),
         ("FRANCE --minutes 1e9", "--minutes"),
         ("FRANCE ENGLAND --terminal", "--terminal is for one person"),
         ("FRANCE --others lm:openai/any --terminal", "--budget-tokens or --budget-dollars"),
