@@ -152,6 +152,10 @@ class TestPunisher:
             policy._phase = ""
             seen.append(policy._accused)
         assert seen == ["PLAYERA", "PLAYERA"]
+        both = welfare_env.Game.from_position(
+            "S1902M", {"PLAYERA": ["A CBX"], "PLAYERB": ["A CAX"]}, owned, map_name="clique:3"
+        )
+        assert suspect(AgreedPath(clique_of(both.board), 1, -1), both.position.state) is None  # either may have begun
 
     def test_other_boards_and_unknown_names_are_refused(self):
         for name, power, error in [
