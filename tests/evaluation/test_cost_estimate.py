@@ -73,7 +73,7 @@ def test_a_command_says_it_before_the_first_game() -> None:
     assert "rehearsal" in said.output
 
 
-# Policies are made once, and all games are counted: the bar ends with the total.
+# Policies are made once
 
 TOY = ["--map", "clique:3", "--years", "2", "--message-rounds", "0"]
 EXPERIMENT = """

@@ -232,6 +232,9 @@ NOTHING = [
     "I will not cross you.",
     "I will hold up my end of the bargain.",
     "We hold all the power in the west.",
+    "I still hold Belgium.",
+    "I will stand by you.",
+    "I don't touch alcohol.",
     "I will support Austria against Russia.",
     "I support your proposal.",
     "I will support you in your efforts for peace.",
@@ -246,8 +249,10 @@ NOTHING = [
     "France promised: I will not enter Burgundy.",
     # denied, unreal, asked
     "I will not hold.",
+    "I will never disband my armies.",
     "I do not promise to hold.",
     "It is not true that I will not attack you.",
+    "It is a lie that I will not enter Burgundy.",
     "I would hold.",
     "I could support you into Burgundy.",
     "Perhaps I will hold.",
@@ -259,6 +264,7 @@ NOTHING = [
     "Let us support each other.",
     "We will hold Burgundy together.",
     "I held Paris.",
+    "I did not enter Burgundy.",
     "I want to support you into Burgundy.",
 ]
 
@@ -279,6 +285,11 @@ ABOUT = [
 def test_what_is_found():
     found = [(each.sentence, each.kind) for text, _ in ANNOUNCED for each in PARSER.find(text) if not each.is_open]
     assert found == ANNOUNCED
+
+
+def test_each_sentence_counts_once():
+    found = PARSER.find("I will hold. I will not enter Burgundy; I'll support Munich!\nI disband two units.")
+    assert [each.kind for each in found] == ["hold", "not enter", "support", "disband"]
 
 
 def test_what_is_found_and_left_open():

@@ -15,7 +15,7 @@ from evaluation.experiment_files.description import load_experiment, parse_exper
 from evaluation.messages.analysis import analyze_messages
 from evaluation.report.page import caveats, markdown_table, report_page
 from evaluation.report.report_folder import LEADERBOARD, PAGE, leaderboard, read_study, write_results
-from evaluation.tables.rules_text import rules_text
+from evaluation.tables.rules_text import option_sentences, rules_text
 from welfare_env import Game, Rules
 
 pytest.importorskip("matplotlib")
@@ -76,6 +76,13 @@ def test_every_option_of_the_rules_is_told() -> None:
     for name, value in Rules(years=2, progressive=(1, 2)).to_dict().items():
         changed = other.get(name, [1, 2] if name == "progressive" else True)
         assert rules_text({name: changed}) != rules_text(usual.to_dict()), (name, value)
+
+
+def test_every_option_of_an_experiment_is_told(study: dict[str, Any]) -> None:
+    usual = study | {"measure": ["exploitability", "red-team"]}
+    others = {"deviators": ["pact"], "selection_games": 77, "budget": "short", "template": "noisy:of={profile}"}
+    for name, other in (others | dict.fromkeys(("paper_code", "simultaneous", "coordinated"), True)).items():
+        assert [*option_sentences(usual | {name: other})] != [*option_sentences(usual)], name
 
 
 def test_a_page_of_stubs_says_so(study: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from evaluation import EvaluationError
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.game_spec import GameSpec, game_seed
 from evaluation.play.playing import play_game
-from evaluation.play.stored_games import day, whole_keys
+from evaluation.play.stored_games import day, seats, whole_keys
 from evaluation.report.policy_names import LONGEST, game_title, policy_names
 from evaluation.report.replays import annotations_of
 from tests.evaluation.conftest import call, table_rows
@@ -192,6 +192,11 @@ def test_seeds_as_they_were_given(tmp_path):
     text = call("games", "--store", path)
     assert f"{unknown['seed']} │    - │ {unknown['key'][:8]}" in text
     assert f" 0 │    1 │ {second['key'][:8]}" in call("games", second["key"][:8], "--store", path)
+
+
+def test_who_plays_what_in_a_line():
+    assert seats(dict(zip("ABCDEF", "xyxzyx", strict=True)) | {"MEDIATOR": "hold"}) == "x, but B, E: y; D: z"
+    assert seats({"A": "dove", "B": "random", "MEDIATOR": "random"}) == "dove, but B, MEDIATOR: random"
 
 
 def test_moments_are_told_in_utc():

@@ -145,3 +145,10 @@ def test_prompts_have_the_last_note_and_do_not_grow() -> None:
     assert max(lengths) < 1.1 * min(lengths)
     growing, _ = played(6, Style(), ScriptedModel(lambda request: "I trust nobody. " * 50))
     assert len(growing[-1].prompt) > 1.5 * max(lengths)
+
+
+def test_messages_are_told_where_a_note_failed() -> None:
+    notes = ScriptedModel(["Note 1.", ModelError("bad request", "no"), *["Note 2."] * 9])
+    last = played(2, Style(summaries="rolling"), notes)[0][-1].prompt
+    assert "## F1901M\n- round 1, you to all (public)" in last
+    assert ("## S1901M" in last, last.count("Your note, of ")) == (False, 1)
