@@ -299,7 +299,9 @@ def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
         assert (row["profile"], row["deviator"], row["coalition"], row["deviates"]) == (PROFILE, "", "", False)
     assert [row["game"] for row in rows] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     wide = {(row["game"], row["power"]): row for row in rows}
-    for row in mixed.rows(by_year=True):
+    by_year = mixed.rows(by_year=True)
+    assert len(by_year) == 3 * 3 * 2
+    for row in by_year:
         for name in ("welfare", "centers", "units"):
             assert row[name] == wide[row["game"], row["power"]][f"{name}_{row['year']}"]
 

@@ -185,6 +185,13 @@ def test_name_class_and_settings_are_in_the_key_of_a_game() -> None:
     assert key({"mine": Mine(seed=1)}) == keys[3]
 
 
+def test_replies_are_kept_under_them(cache: ResponseCache) -> None:
+    first, again, other = Mine(), Mine(), Mine(seed=1)
+    for model in (first, again, other):
+        SharedModels(cache, own={"mine": model}).get("mine").complete(QUESTION)
+    assert (first.asked, again.asked, other.asked) == (1, 0, 1)
+
+
 class TestMoney:
     def test_a_text_counts_by_its_bytes(self) -> None:
         class Short(Mine):
