@@ -139,6 +139,7 @@ def test_a_token_that_is_not_open_ends_the_turn_as_defect_bot():
         ("formula", "X(me)", FormulaError),
         ("tokens", 11, FormulaError),
         ("library", 4, ProgramActionError),
+        ("library", "FairBot", ProgramActionError),
         ("formula", 3, ProgramActionError),
     ],
 )

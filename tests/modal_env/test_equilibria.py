@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
 from modal_env.games.game import ProgramGame
-from modal_env.games.vertices import bicliques, cliques, vertices
+from modal_env.games.vertices import bicliques, classes, cliques, vertices
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
 from tests.modal_env.gambit import Matrix, Mix, by_gambit, extremes
 
@@ -136,3 +136,10 @@ def test_games_with_copies_and_dominated_agents(symmetric_only: bool) -> None:
         places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
         copied = [[small[i][j] for j in places] for i in places]
         assert equilibria_of(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only), copied
+
+
+def test_agents_that_are_alike_are_one_class_and_dominated_ones_are_in_none() -> None:
+    """Which saves the time of all that is done with vertices."""
+    game = ProgramGame([*POST, LIBRARY["JustBot"], LIBRARY["CIMCIC"], RandomBot], 0)
+    found, _ = classes(game.affine, game.affine)
+    assert found == [(0,), (1,), (2, 4, 5), (3,)]

@@ -125,7 +125,11 @@ def test_faults_are_told_with_their_place(text: str, position: int, message: str
 @pytest.mark.parametrize(
     ("helpers", "message"),
     [
-        ({"A": "[]X(B)", "B": "[]X(C)", "C": "[]X(A)"}, "in a circle"),
+        (
+            {"A": "[](X(C) & X(B))", "B": "[]X(A)", "C": "true"},
+            "helper 'A', at character 13: agents call each other in a circle",
+        ),
+        ({f"A{k}": f"[]X(A{k + 1})" for k in range(50)} | {"A50": "[]X(A0)", "A": "true"}, "-> ... ->"),
         ({"A": "[]X(A)"}, "circle: A -> A;"),
         ({"A": "[]X(Bee)", "Beef": "true"}, "helper 'A', at character 5: no agent is called 'Bee'; did you mean Beef"),
         ({"A": 5}, "neither an agent nor a text"),

@@ -124,7 +124,9 @@ def test_odd_values_are_refused_by_our_own_errors(drawn: tuple[str, dict[str, An
     [
         ("'FairBot'", lambda: modal_env.basins(modal_env.ProgramGame(POST, "1/10"), 20).share("FairBot")),
         ("'chess'", lambda: modal_env.ProgramGame(POST, 0, payoffs="chess")),
+        ("seed=-1", lambda: modal_env.make().reset(seed=-1)),
         ("timedelta64", lambda: modal_env.rare_mutations(np.array([[0]], "m8[s]"), 8)),
+        ("timedelta64", lambda: modal_env.replicator([[0] * 4] * 4, [0.25] * 4, np.timedelta64(3, "s"))),
     ],
 )
 def test_what_is_wrong_is_named(named: str, call: Callable[[], Any]) -> None:
@@ -167,6 +169,8 @@ def test_a_play_that_depends_on_too_many_others_is_refused(monkeypatch: pytest.M
         {"players": 10**30},
         {"players": 1000, "actions": "tokens", "budget": 500},
         {"rounds": 100_001},
+        {"rounds": 10**5000},
+        {"budget": 10**5000, "actions": "tokens"},
         {"agents": ["FB"] * 10_001},
         {"actions": np.array(["library", "x"])},
         {"cost": np.array(["depth", "x"])},

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+import modal_env
 from modal_env.errors import GameError
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, RandomBot
 from modal_env.logic.notation import Agent, parse
@@ -180,3 +181,11 @@ def test_many_coins_are_refused_in_a_play_and_in_a_tournament() -> None:
             play(caller(12), other)
         with pytest.raises(GameError, match="at most 11"):
             tournament([caller(12), other])
+
+
+def test_results_in_words() -> None:
+    assert str(modal_env.play("PrudentBot", "CooperateBot")) == "D against C, settled at world 2"
+    game = modal_env.ProgramGame(["CB", "DB"], "1/10")
+    assert str(game).splitlines()[-2:] == ["0 CooperateBot  2 0", "1 DefectBot     3 1"]
+    many = [modal_env.parse("[]" * (1 + n) + "X(me)", name=f"B{n}") for n in range(43)]
+    assert str(modal_env.tournament(many)).splitlines()[-1] == "... and 3 more agents"

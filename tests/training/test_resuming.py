@@ -116,6 +116,8 @@ def test_fewer_iterations_than_there_are_and_another_training_in_the_folder_are_
         training.resume(finished(), iterations=2)
     with pytest.raises(TrainingError, match=r"lr=0\.001"):
         train(replace(REPORTED, lr=0.5, out=finished()))
+    with pytest.raises(TrainingError, match="sees="):
+        train(replace(REPORTED, sees="position", out=finished()))
 
 
 # What is kept.

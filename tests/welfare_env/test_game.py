@@ -108,6 +108,8 @@ class TestRefusedOrders:
         assert game.history[0].orders["FRANCE"] == ("F BRE - MAO", "A MAR - SPA")
         assert set(game.units["FRANCE"]) == {"F MAO", "A SPA", "A PAR"}  # Paris holds
         assert set(game.history[0].results) == set(all_units(Game()))
+        assert f"  FRANCE: A MAR - SPA\n  FRANCE: {void.order!r} refused" in str(game)
+        assert repr(game) == "<Game on standard in F1901M>"
 
     def test_an_unknown_power(self) -> None:
         game = Game()

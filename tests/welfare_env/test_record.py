@@ -68,6 +68,7 @@ class TestRoundTrip:
         game.submit("FRANCE", ["A MAR - SPA", *void, "A PAR - BUR"], strict=False)
         assert len(game.pending_void["FRANCE"]) == len(void)
         assert max(len(each.reason) for each in game.pending_void["FRANCE"]) < 500
+        assert max(len(each.order) for each in game.pending_void["FRANCE"]) == 200
         for _ in range(2):
             game.save(tmp_path / "game.json")
             assert saved(Game.load(tmp_path / "game.json")) == saved(game)

@@ -79,6 +79,7 @@ def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, o
     env.render()
     env.unwrapped.game.advance()
     env.render()
+    assert env.unwrapped._remove_page.atexit  # and when Python exits
     closed, page = (Path(address.removeprefix("file://")) for address in opened)
     assert (closed.parent.exists(), page.exists()) == (False, True)
     del env

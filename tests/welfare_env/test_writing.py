@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from welfare_env import RecordError
 from welfare_env.game.record import save_text
 from welfare_env.writing import remove_abandoned, replaced
 
@@ -47,6 +48,14 @@ def test_a_link_stays_a_link(tmp_path: Path, there: bool) -> None:
     save_text("new", link)
     assert (link.is_symlink(), real.read_text()) == (True, "new")
     assert list((tmp_path / "folder").iterdir()) == [real]
+
+
+def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(RecordError, match=tmp_path.name):
+        save_text("new", tmp_path / "a")
+    assert (tmp_path / "a").is_symlink()
 
 
 def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:

@@ -137,6 +137,17 @@ def test_a_masked_number(order: str) -> None:
     assert len(record.void["AUSTRIA"]) == 1
 
 
+def test_a_masked_number_in_winter_leaves_the_rest() -> None:
+    env = welfare_env.make(press=None, years=2)
+    units, centers = {"FRANCE": ["A PAR", "A SPA"]}, {"FRANCE": ["PAR", "MAR", "BRE"]}
+    env.reset(options={"game": Game.from_position("W1901A", units, centers, rules=env.unwrapped.rules)})
+    for order in ("A SPA D", "A MAR B"):
+        env.step(env.unwrapped.board.orders.index[order])
+    record = env.unwrapped.game.history[0]
+    assert record.orders["FRANCE"] == ("A SPA D",)
+    assert [void.order for void in record.void["FRANCE"]] == ["A MAR B"]
+
+
 @pytest.mark.parametrize("choices", [{0: 99}, {5: 1}], ids=repr)
 def test_choices_out_of_range(choices: dict[int, int]) -> None:
     array = np.zeros(SLOTS, int)
