@@ -373,6 +373,19 @@ def test_it_speaks_by_words():
     assert said == {*peace, (True, "refuse"), (False, "ask for support")}
 
 
+def test_faults():
+    for options in [{"slack": True}, {"forgive": 0.5}, {"last_years": -1}]:
+        with pytest.raises(ValueError, match=next(iter(options))):
+            agents.DeterrentPolicy(**options)
+
+
+def test_its_words_name_its_options():
+    view = Game.from_position("S1902M", {}, {"FRANCE": ["PAR"]}).view("FRANCE", "messages", 1)
+    said = str(seated("marshal:armed=yes,forgive=2,last_years=3,slack=2").act(None, {"view": view})["messages"])
+    for words in ("and is armed", "gone for 2 years", "In the last 3 years", "more than 2 centers"):
+        assert words in said
+
+
 def test_noise():
     info = {"view": Game(rules=QUIET).view("FRANCE")}
     assert seated("prosocial").act(None, info) == seated("noisy:of=prosocial,error=0").act(None, info)

@@ -159,6 +159,14 @@ def test_a_game_can_be_given():
     assert info["view"].phase == game.phase
 
 
+def test_games_of_the_baseline_are_kept_for_the_last_seeds_only(monkeypatch) -> None:
+    monkeypatch.setattr("agents.seat_game.MOST_KEPT", 2)
+    game = agents.SeatGame(reward="gain", **SMALL)
+    for seed in (0, 1, 2, 2):
+        game.reset(seed)
+    assert list(game._kept) == [1, 2]
+
+
 TOY = {"map_name": "clique:3"}
 
 

@@ -121,11 +121,13 @@ def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path: Path, monkey
 
 WRONG: list[tuple[list[str], str]] = [
     (["modal", "--lr", "nan"], "--lr nan"),
+    (["best-response", "--against", "program:FairBot", "--map", "clique:3"], "writes programs for modal_env"),
     (["welfare", "--map", "clique:3", "--workers", "1", "--ray-address", "nonsense"], "--ray-address nonsense"),
     (["welfare", "--out", "file"], "folder cannot be made"),
     (["resume", "nowhere"], "no training"),
     (["best-response", "--against", "learner"], "does not learn"),
     (["welfare", "--variant", "standard", "--start", "/nowhere"], "no checkpoint"),
+    (["best-response", "--against", "prosocial", "--coalition", "FRANC"], "did you mean 'FRANCE'?"),
     (["welfare", "--seed", "9" * 30], "--seed 99"),
     (["welfare", "--also", "cops=social"], "'cops' never plays"),
 ]  # arguments, and what the error says

@@ -18,7 +18,7 @@ from evaluation.exact.best_responses import best_response
 from tests.training.small import SMALL, local_runner, same, weights_of
 from training.board.algorithm import play_of
 from training.board.learner import PPOLearner
-from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT
+from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD
 from training.board.ppo import _grown, train
 from training.board.rewards import Reward, holdings
 from training.board.sampling import HELD_OUT, HeldOut
@@ -46,8 +46,13 @@ def test_a_best_response_to_prosocial_is_found(tmp_path):
     assert 0.5 * wanted.gain <= found - nice <= wanted.gain + 1e-6
 
 
-def test_the_loss_is_ppos_with_a_bonus_for_entropy():
-    """Three orders, in two decisions: of too high a gain the clipped one counts, of too great a loss the plain one."""
+@pytest.mark.parametrize(
+    ("words", "gained", "entropy"),
+    [({}, (1.2 - 2 - 0.8) / 3, 2), ({ROW_WORD: torch.tensor([False, False, True])}, (1.2 - 2) / 2 - 0.8, 1.5 + 3)],
+)
+def test_the_loss_is_ppos_with_a_bonus_for_entropy(words, gained, entropy):
+    """Three orders, in two decisions: of too high a gain the clipped one counts, of too great a loss the plain one. If
+    the last is a word, it counts as much as both orders."""
     ratio = torch.tensor([2.0, 2.0, 0.5])
     batch = {
         Columns.ACTION_LOGP: torch.zeros(2, 2),
@@ -60,6 +65,7 @@ def test_the_loss_is_ppos_with_a_bonus_for_entropy():
         Columns.ACTION_LOGP: ratio.log(),
         Columns.VF_PREDS: torch.tensor([1.0, 0.0]),
         ENTROPY: torch.tensor([1.0, 2.0, 3.0]),
+        **words,
     }
     learner = SimpleNamespace(
         metrics=SimpleNamespace(log_dict=lambda *given, **named: None),
@@ -67,7 +73,7 @@ def test_the_loss_is_ppos_with_a_bonus_for_entropy():
     )
     config = SimpleNamespace(clip_param=0.2, vf_loss_coeff=0.25)
     loss = PPOLearner.compute_loss_for_module(learner, module_id="it", config=config, batch=batch, fwd_out=out)
-    assert loss.item() == pytest.approx(-(1.2 - 2 - 0.8) / 3 + 0.25 * 4 / 2 - 0.5 * 2)
+    assert loss.item() == pytest.approx(-gained + 0.25 * 4 / 2 - 0.5 * entropy)
 
 
 def test_held_out_games_are_not_those_of_the_training():
