@@ -373,6 +373,13 @@ def test_it_speaks_by_words():
     assert said == {*peace, (True, "refuse"), (False, "ask for support")}
 
 
+def test_a_mediator_with_a_rule_owns_nothing_and_is_never_concerned():
+    players = dict.fromkeys(("PLAYERA", "PLAYERB", "PLAYERC"), "dumbbot") | {"MEDIATOR": "grim:fighters=concerned"}
+    rules = welfare_env.Rules(years=3, message_rounds=1, mediator=True)
+    _, policies = play(players, rules, map_name="clique:3")
+    assert policies["MEDIATOR"].is_at_war
+
+
 def test_faults():
     for options in [{"slack": True}, {"forgive": 0.5}, {"last_years": -1}]:
         with pytest.raises(ValueError, match=next(iter(options))):

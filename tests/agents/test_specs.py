@@ -82,6 +82,7 @@ def test_names_that_are_not_policies_are_known_only_where_they_are_given():
         ("exploiter:nice=(dove,attack=dove", "at '(dove,attack=dove'", "not closed"),
         ("exploiter:nice=dove),attack=dove", "at '),attack=dove'", "not opened"),
         ("exploiter:nice=dove,attack=dove,units=٣", "at 'units=٣'", "whole number"),
+        ("rl:x,greedy=perhaps", "at 'greedy=perhaps'", "yes"),
         ("exploiter:nice=program:FairBot,attack=dove", "at 'program:FairBot'", "writes programs"),
         ("dove:share", "at 'share'", "key=value"),
         ("exploiter:nice=lm:openai/x,schema=form,attack=dumbbot", "at 'schema=form'", "stands in parentheses: nice=("),

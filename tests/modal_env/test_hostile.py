@@ -124,6 +124,7 @@ def test_odd_values_are_refused_by_our_own_errors(drawn: tuple[str, dict[str, An
     [
         ("'FairBot'", lambda: modal_env.basins(modal_env.ProgramGame(POST, "1/10"), 20).share("FairBot")),
         ("'chess'", lambda: modal_env.ProgramGame(POST, 0, payoffs="chess")),
+        ("worlds=10001", lambda: modal_env.play("FB", "PB", 10_001)),
         ("seed=-1", lambda: modal_env.make().reset(seed=-1)),
         ("timedelta64", lambda: modal_env.rare_mutations(np.array([[0]], "m8[s]"), 8)),
         ("timedelta64", lambda: modal_env.replicator([[0] * 4] * 4, [0.25] * 4, np.timedelta64(3, "s"))),

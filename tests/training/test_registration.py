@@ -53,6 +53,12 @@ def _registered() -> None:
     training.register()
 
 
+def test_what_scripts_of_rllib_import_is_public() -> None:
+    names = {"BatchedEnvRunner", "LegalOrdersModule", "export", "make_config", "register"}
+    assert names <= {*training.__all__} & {*dir(training)}
+    assert all(getattr(training, name) for name in names)
+
+
 @pytest.mark.parametrize(("name", "form", "flat"), CASES)
 def test_rllibs_checker_passes(name: str, form: str, flat: bool) -> None:
     make = _global_registry.get(ENV_CREATOR, name)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from ray.rllib.core.columns import Columns
 
+from agents import HoldPolicy
 from agents.rl.network import Size
 from tests.training import small
 from training.board.opponents import Scripted
@@ -11,6 +12,7 @@ from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
+from training.errors import TrainingError
 from welfare_env.rules import Rules
 
 SINGLES = ((0,), (1,), (2,))
@@ -130,6 +132,12 @@ def test_a_league_plays_past_selves():
     runner.sample()
     frozen = runner._opponents[0].network.state_dict()
     assert all(np.array_equal(frozen[name].numpy(), value) for name, value in other.items())
+
+
+def test_a_policy_that_needs_arrays_is_refused(monkeypatch):
+    monkeypatch.setattr(HoldPolicy, "act", lambda self, observation, info: 5)
+    with pytest.raises(TrainingError):
+        runner_of(("hold",)).sample()
 
 
 def test_lineups():

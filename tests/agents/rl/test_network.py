@@ -55,6 +55,12 @@ def test_a_decision_does_not_depend_on_the_others_in_its_batch():
         assert np.allclose(value, values[number], atol=1e-5)
 
 
+def test_a_position_is_encoded_once_for_all_powers_and_games_in_it():
+    _, reader, inputs = batch(steps=0)
+    stored = reader.read(reader.pack(inputs.states[inputs.position_of], inputs.powers))
+    assert (len(inputs.states), len(stored.states), len(stored)) == (12, 1, 84)
+
+
 @pytest.mark.parametrize("kind", [BoardNetwork, ByPowerNetwork])
 def test_without_the_weights_of_points_it_plays_by_the_position(kind):
     board, reader, inputs = batch("clique:4", steps=9)
