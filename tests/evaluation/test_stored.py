@@ -321,14 +321,18 @@ class TestPromises:
         assert sum(map(len, marked)) == len(analyze_messages(talked).promises)
 
     @pytest.mark.parametrize(
-        ("said", "kinds"),
-        [("I will not enter Munich.", ["promise broken", "first stab"]), ("I will not enter Kiel.", [])],
+        ("to", "said", "kinds"),
+        [
+            ("GERMANY", "I will not enter Munich.", ["promise broken", "first stab"]),
+            ("GLOBAL", "I will not enter Munich.", ["promise broken", "first stab"]),
+            ("GERMANY", "I will not enter Kiel.", []),
+        ],
     )
-    def test_an_attack_in_a_phase_of_a_broken_promise_is_a_stab(self, said, kinds):
+    def test_an_attack_in_a_phase_of_a_broken_promise_is_a_stab(self, to, said, kinds):
         game = Game.from_position(
             "S1901M", {"FRANCE": ["A BUR"], "GERMANY": ["A MUN"]}, {"GERMANY": ["MUN"]}, rules=Rules(years=1)
         )
-        game.send("FRANCE", "GERMANY", said)
+        game.send("FRANCE", to, said)
         game.submit("FRANCE", ["A BUR - MUN"])
         game.advance()
         found = [(event.phase, event.kind) for event in annotated(game.record()).events]

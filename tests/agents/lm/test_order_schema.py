@@ -285,6 +285,19 @@ def test_the_example_in_a_prompt_passes_its_schema(setting: str) -> None:
     assert "R" in seen or setting == "clique"
 
 
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("builds", "To build, the keys of your orders are BRE, MAR, PAR; to disband, they are A SPA"),
+        ("both", "The keys of your orders are 2 of BRE, MAR, PAR, and A SPA"),
+        ("must disband", "The keys of your orders are 2 of A SPA, F POR, A BEL, A GAS, under a key that names them"),
+    ],
+)
+def test_the_words_of_a_winter_name_its_keys(name: str, keys: str) -> None:
+    view = VIEWS[name]
+    assert f"\n{keys}. WAIVE in place" in build(view, contents=Contents(flavours(view)[0])).text
+
+
 @pytest.mark.parametrize("ablation", [Ablation.NO_REASONING, Ablation.ORDERS_LAST, ALL], ids=parts_text)
 def test_in_every_ablation(ablation: Ablation) -> None:
     """Also with a journal and all other additions."""

@@ -59,6 +59,9 @@ class TestTurns:
             "S1901R", {"FRANCE": ["A PAR"], "ITALY": ["A TRI"]}, {}, dislodged=retreats, rules=RULES
         )
         assert asked(policy, game) == {"orders": [], "messages": {}}
+        policy.reset("ENGLAND")  # which is eliminated, so it says nothing, either
+        moving = welfare_env.Game.from_position("S1901M", {"FRANCE": ["A PAR"]}, {}, rules=RULES)
+        assert asked(policy, moving, "messages", 1) == {"orders": [], "messages": {}}
         assert model.requests == []
 
 
@@ -151,7 +154,12 @@ class TestPrograms:
 
     @pytest.mark.parametrize(
         ("actions", "answer"),
-        [("library", ""), ("formula", '{"program": "[]X("}'), ("tokens", ModelError("bad request", "down"))],
+        [
+            ("library", ""),
+            ("formula", '{"program": "[]X("}'),
+            ("formula", Reply('{"program": "FairBot"} or rather', finish="length")),
+            ("tokens", ModelError("bad request", "down")),
+        ],
     )
     def test_without_a_program_plays_defectbot(self, actions, answer):
         policy, _, history = self.played(lambda request: answer, actions=actions, strict=True)
