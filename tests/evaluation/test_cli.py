@@ -48,7 +48,8 @@ def cells(estimate: dict[str, Any], digits: int) -> str:
 
 def test_self_play_prints_the_same_numbers_as_table_and_as_json() -> None:
     command = ("self-play", "random", "dove", "--games", "3", "--years", "2", "--message-rounds", "0", "--workers", "1")
-    table, plain = call(*command), json.loads(call(*command, "--json"))
+    table, plain = call(*command), json.loads(call(*command, "--json", "--csv", "rows.csv"))
+    assert len(Path("rows.csv").read_text().splitlines()) == 1 + 2 * 3 * 7
     assert "\x1b" not in table  # no colors where nobody looks
     assert [result["policy"] for result in plain] == ["random", "dove"]
     assert "Differences from the first" in table

@@ -13,12 +13,13 @@ import pytest
 
 import evaluation
 import welfare_env
+from agents import HoldPolicy
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Runner, Setting, StoreError, play_game
 from evaluation.play.game_spec import _reported_seeds, game_seed
 from evaluation.play.start import Start
 from tests.evaluation.conftest import call
-from welfare_env import Game, Rules
+from welfare_env import Game, Rules, View
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
@@ -199,6 +200,13 @@ class Numbered:
         return int(self.rng.choice(np.flatnonzero(observation["action_mask"])))
 
 
+class Faulty(HoldPolicy):
+    """Its orders in movement phases are for no unit of this board."""
+
+    def movement(self, view: View) -> list[str]:
+        return ["A PAR H"]
+
+
 def earlier(policy: Any, rules: Rules, **options: Any) -> dict[str, Any]:
     return unkeyed(evaluation.self_play(policy, games=1, rules=rules, map_name=TOY, **options).records[0])
 
@@ -221,6 +229,7 @@ def phases_of(record: dict[str, Any]) -> list[str]:
         ("noisy:of=dove,error=0.3", PRESS, True),
         ("tit-for-tat", PLAIN, True),
         (Numbered, PLAIN, False),  # unit by unit
+        (Faulty, PLAIN, False),
     ],
 )
 def test_without_a_change_it_is_the_same_game(policy: Any, rules: Rules, simultaneous: bool) -> None:

@@ -198,6 +198,12 @@ def test_list_price_and_what_a_run_has_spent(tmp_path, monkeypatch):
     assert price[1] == first[2]
 
 
+def test_an_attack_tells_what_each_part_used(tmp_path):
+    options = ["--map", "clique:3", "--years", "1", "--message-rounds", "1", "--games", "1", "--workers", "1"]
+    attack = ["--deviator", "lm:scripted/stub", "--coalitions", "PLAYERA", "--store", tmp_path / "games.sqlite"]
+    assert "lm:scripted/stub: scripted/stub" in call("exploitability", "dove", *attack, *options)
+
+
 def test_a_game_without_any_answer_is_not_kept(tmp_path):
     """As with a wrong key: it is told, and the same command asks again once the key is right."""
 

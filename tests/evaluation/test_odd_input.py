@@ -134,7 +134,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (evaluation.self_play, {"policy": dict}, "not a policy"),
     (attacked, {"coordinated": "no"}, "coordinated="),
     (attacked, {"rules": STANDARD}, "welfare"),
-    (attacked, {"deviator": ["hold"] * 101}, "give 1 to 100 policies"),
+    *((attacked, {"deviator": ["hold"] * count}, "give 1 to 100 policies") for count in (0, 101)),
     (attacked, {"deviator": ["hold", "nobody"]}, "nobody"),
     (attacked, {"deviator": {"hold"}}, "give a string"),
     (attacked, {"deviator": ["pact:years=1", "dumbbot"], "coordinated": True}, "dumbbot"),

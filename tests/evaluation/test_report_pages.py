@@ -85,6 +85,12 @@ def test_every_option_of_an_experiment_is_told(study: dict[str, Any]) -> None:
         assert [*option_sentences(usual | {name: other})] != [*option_sentences(usual)], name
 
 
+def test_every_element_is_closed(study: dict[str, Any]) -> None:
+    page = report_page(study)
+    for tag in ("table", "tr", "div", "p", "ul", "small"):
+        assert page.count(f"<{tag}>") + page.count(f"<{tag} ") == page.count(f"</{tag}>"), tag
+
+
 def test_a_page_of_stubs_says_so(study: dict[str, Any]) -> None:
     told = " ".join(caveats(study))
     assert all(words in told for words in ("stub with invented replies", "Promises are found", "a lower bound"))

@@ -41,6 +41,12 @@ def listed(shelf, *options):
 
 
 class TestGames:
+    @pytest.mark.parametrize("command", ["games", "messages"])
+    def test_a_new_store_is_empty(self, command, store_path):
+        evaluation.GameStore(store_path).count()
+        assert call(command, "--store", store_path) == f"{store_path} contains no games yet\n"
+        assert json.loads(call(command, "--store", store_path, "--json")) == []
+
     def test_each_game_is_listed_with_what_was_played(self, shelf):
         with evaluation.GameStore(shelf) as store:
             assert [game["key"] for game in listed(shelf)] == [game.key for game in store.games()]
