@@ -175,6 +175,7 @@ def change(path: str, value: Any) -> Callable[[Any], None]:
 DAMAGE = {
     "a unit moved": change("phases.1.state.units.FRANCE", ["A MAR", "A GAS", "F MAO"]),
     "points changed": change("phases.3.state.welfare.FRANCE", 7),
+    "a score changed": change("welfare_env.scores.FRANCE", 9),
     "a phase dropped": lambda record: record["phases"].pop(1),
     "a phase renamed": change("phases.1.name", "W1901A"),
     "a phase after the end": lambda record: record["phases"].append(record["phases"][-1]),
