@@ -329,7 +329,7 @@ class TestPromises:
     @pytest.mark.parametrize(
         ("to", "said", "kinds"),
         [
-            ("GERMANY", "I will not enter Munich.", ["promise broken", "first stab"]),
+            ("GERMANY", "I will not enter Munich. I will not attack you.", ["promise broken", "first stab"]),
             ("GLOBAL", "I will not enter Munich.", ["promise broken", "first stab"]),
             ("GERMANY", "I will not enter Kiel.", []),
         ],

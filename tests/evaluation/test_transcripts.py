@@ -63,7 +63,7 @@ def record() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def private() -> dict[str, Any]:
-    return play_game(game(), Models(secretive))
+    return play_game(game(f"{STUB},add=journal+drafts"), Models(secretive))
 
 
 class TestKept:
