@@ -217,7 +217,7 @@ def test_games_that_were_stored_are_counted() -> None:
     assert "already stored" not in told("self-play", "hold", "--games", "2")
     assert "2 of 3 games were already stored" in told("self-play", "hold", "--games", "3")
     attack = told("exploitability", "hold", "--deviator", "dove", "--coalitions", "all-singles", "--games", "3")
-    assert re.search(r"\b3 of \d\d games were already stored", attack)  # not its own, looked up twice
+    assert re.search(r"\b3 of \d\d games were already stored", attack)
 
 
 def python(*arguments: str, text: bool = False, **variables: str) -> subprocess.CompletedProcess[Any]:

@@ -173,6 +173,7 @@ def test_a_stored_experiment_plays_no_game_twice(kept: GameStore, monkeypatch: p
     assert kept.count() == 8
     monkeypatch.setattr(runner, "play_game", lambda *given: pytest.fail("a game was played again"))
     assert evaluation.experiment(small, store=kept).to_dict() == first
+    assert (len(kept.added), kept.reused) == (8, set())  # found again, but its own
 
 
 def test_other_players_and_games() -> None:
