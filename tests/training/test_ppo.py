@@ -36,14 +36,14 @@ def config_of(folder, iterations=3, **changes):
 
 @pytest.mark.slow
 def test_a_best_response_to_prosocial_is_found(tmp_path):
-    """Of the exact gain (evaluation.exact), two centers a game, it finds one at least, and never more than both."""
-    options = {"years": 3, "lr": 1e-2, "entropy": 0.05, "games": 48, "width": 16, "coalition": "PLAYERA"}
-    config = config_of(tmp_path, 25, **options)
+    """Of the exact gain (evaluation.exact) in four years on three cores it finds most, and never more than that."""
+    options = {"years": 4, "lr": 1e-2, "entropy": 0.05, "games": 64, "width": 16, "coalition": "PLAYERA"}
+    config = config_of(tmp_path, 45, **options)
     path = train(config)
-    found = exploitability("clique:3", {**OTHERS, "PLAYERA": f"rl:{path}"}, 3, powers=[]).points["PLAYERA"]
-    wanted = best_response("clique:3", "prosocial", "PLAYERA", years=3)
-    nice = exploitability("clique:3", "prosocial", 3, powers=[]).points["PLAYERA"]
-    assert 0.5 * wanted.gain <= found - nice <= wanted.gain + 1e-6
+    found = exploitability("clique:3", {**OTHERS, "PLAYERA": f"rl:{path}"}, 4, powers=[]).points["PLAYERA"]
+    wanted = best_response("clique:3", "prosocial", "PLAYERA", years=4)
+    nice = exploitability("clique:3", "prosocial", 4, powers=[]).points["PLAYERA"]
+    assert 0.6 * wanted.gain <= found - nice <= wanted.gain + 1e-6
 
 
 @pytest.mark.parametrize(
