@@ -7,7 +7,7 @@ follow only paths without shortcuts, which takes seconds, and write no pickles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from welfare_env.errors import MapFormatError
@@ -40,32 +40,41 @@ def convoy_routes(kind: Mapping[str, str], near: Mapping[str, Sequence[str]]) ->
         MapFormatError: there are too many paths over sea.
     """
     search = _Search(kind, near)
-    routes = [route for start in kind if search.embarks(start) for route in search.routes(start)]
+    routes = [route for start in kind if start in search.shores for route in search.routes(start)]
     return tuple(sorted(routes, key=lambda route: len(route[1])))
 
 
 class _Search:
     def __init__(self, kind: Mapping[str, str], near: Mapping[str, Sequence[str]]) -> None:
-        self.kind, self.near = kind, near
+        self.near = {place: tuple(dict.fromkeys(near[place])) for place in kind}
         self.bit = {place: 1 << number for number, place in enumerate(kind)}
-        self.around = {place: sum(self.bit[other] for other in set(near[place])) for place in kind}
+        self.around = {place: sum(self.bit[other] for other in self.near[place]) for place in kind}
+        self.seas = {place for place in kind if kind[place] in SEAS}
+        # Where an army can board or land: not at a named coast, since only its province counts.
+        self.shores = {place for place in kind if kind[place] in COASTS and "/" not in place}
         self.followed = 0
-
-    def embarks(self, place: str) -> bool:
-        """Whether an army can board or land there; False for a named coast, since only its province counts."""
-        return self.kind[place] in COASTS and "/" not in place
 
     def routes(self, start: str) -> list[Route]:
         """The routes from one coast, in the order in which their ends are found."""
         found: dict[str, list[frozenset[str]]] = {}
-        ways = [Way((sea,), 0) for sea in dict.fromkeys(self.near[start]) if self.kind[sea] in SEAS]
+        ends = self.shores - {start}
+        # Seas that can follow another. Ports where an army may land are not passed through, as in the package.
+        passable = {place for place in self.seas - ends if not self.around[start] & self.bit[place]}
+        ways = [Way((sea,), 0) for sea in self.near[start] if sea in self.seas]
         for _ in range(LONGEST):
             self._count(len(ways))
+            longer = []
             for way in ways:
-                for place in self._steps(way):
-                    if self.embarks(place) and place != start:
-                        found.setdefault(place, []).append(frozenset(way.seas))
-            ways = [longer for way in ways for longer in self._longer(way, start)]
+                last = way.seas[-1]
+                fleets, passed = frozenset(way.seas), way.passed | self.around[last]
+                for place in self.near[last]:
+                    if way.passed & self.bit[place]:  # a neighbor of an earlier sea, so there is a shorter path
+                        continue
+                    if place in ends:
+                        found.setdefault(place, []).append(fleets)
+                    elif place in passable:
+                        longer.append(Way((*way.seas, place), passed))
+            ways = longer
         reached: dict[frozenset[str], list[str]] = {}
         for place, sets in found.items():
             for fleets in sets:
@@ -76,17 +85,3 @@ class _Search:
         self.followed += ways
         if self.followed > MOST_WAYS:
             raise MapFormatError(f"the map has more than {MOST_WAYS} convoy routes, too many to list")
-
-    def _steps(self, way: Way) -> Iterator[str]:
-        """The neighbors of the path's last sea that are not neighbors of an earlier sea."""
-        for place in dict.fromkeys(self.near[way.seas[-1]]):
-            if not way.passed & self.bit[place]:
-                yield place
-
-    def _longer(self, way: Way, start: str) -> Iterator[Way]:
-        """The path extended by one sea. Ports where an army may land are not passed through, as in the package."""
-        passed = way.passed | self.around[way.seas[-1]]
-        for place in self._steps(way):
-            is_landing = self.embarks(place) and place != start
-            if self.kind[place] in SEAS and not is_landing and not self.around[start] & self.bit[place]:
-                yield Way((*way.seas, place), passed)
