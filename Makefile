@@ -45,11 +45,11 @@ demo: $(DEMO)  ## play a small demonstration and show its results
 compile: $(INSTALLED)
 	@$(BIN)/welfare-env theorems --map clique:2 --years 2 > /dev/null & $(BIN)/welfare-env warm-up && wait $$!
 
-test: lint compile  ## lint, then the quick tests: three minutes on two cores, four the first time
+test: lint compile  ## lint, then the quick tests: a minute and a half on two quiet cores, three the first time
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The slow tests of research/ have its README's command: CI makes one small run of each result instead.
-test-all: compile  ## the quick tests and those marked slow: a quarter of an hour
+test-all: compile  ## the quick tests and those marked slow: seven minutes
 	@run() { \
 		"$$@" && return; \
 		[ $$? = 1 ] && return 1; \
@@ -66,7 +66,7 @@ test-all: compile  ## the quick tests and those marked slow: a quarter of an hou
 coverage: compile  ## what the quick tests reach of the library, and by which test: twice their time
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-context=test --cov-report=term:skip-covered --cov-fail-under=93
 
-test-research: compile  ## one small run of each result of research/: two minutes
+test-research: compile  ## one small run of each result of research/: half a minute
 	$(BIN)/python -m research
 
 # Libraries that do not go with ours, or not with each other: an environment for each, made once.

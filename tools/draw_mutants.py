@@ -1,6 +1,6 @@
 """Draw small wrong changes at random, as mutants for `tools.mutations`: comparisons, numbers, conditions, arguments.
 
-    make coverage      # which tests reach a line: eight CPU-minutes
+    make coverage      # which tests reach a line: five CPU-minutes
     python -m tools.draw_mutants --count 120 --seed 1 --out runs/drawn.toml
     python -m tools.mutations --data runs/drawn.toml --folder runs/drawn
 
