@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evaluation
@@ -285,6 +286,20 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
     text = BASE.format(profile="random", games=1) + "seed = 5\n" + QUICK
     result = evaluation.experiment(parse_experiment(text), seed=6)
     assert result.seed == result.conditions[0].cells[0].result.seed == 6  # type: ignore[union-attr]
+
+
+def test_the_exact_gain_is_that_of_the_coalition_that_gains_most() -> None:
+    found = measured('measure = "exact"\n', "1*prosocial + 1*hold + 1*prosocial", 1)
+    assert (found.best, found.facts["best"]) == (2, ["PLAYERB"])
+
+
+def test_the_replay_is_of_the_game_nearest_to_the_mean() -> None:
+    text = BASE.format(profile="random", games=4) + QUICK
+    (cell,) = evaluation.experiment(parse_experiment(text)).conditions[0].cells
+    values = np.array(cell.result.root_nash_welfare.per_game)
+    nearest = int(np.abs(values - values.mean()).argmin())
+    assert nearest != 0
+    assert cell.witness == cell.result.records[nearest]
 
 
 @pytest.mark.parametrize("profile", ["no-such", "9*dove", "rl:nowhere"])
