@@ -17,9 +17,9 @@ import welfare_env
 from agents import HoldPolicy, ScriptedPolicy
 from evaluation import EvaluationError
 from evaluation.exact import best_response, best_responses, exploitability, theorems
-from evaluation.exact.phases import Expander, Stepper
+from evaluation.exact.phases import Expander, PointBounds, Stepper
 from welfare_env import Rules, View
-from welfare_env.engine import ADJUSTMENTS, DONE, MOVEMENT, State
+from welfare_env.engine import ADJUSTMENTS, DONE, MOVEMENT, RETREATS, State
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
@@ -272,6 +272,22 @@ def test_a_head_on_fight_is_ruled_by_the_rules() -> None:
         assert found.tobytes() == canonical(stepper, step(position, others, tuple(given[0].values())))
         ends.append(found.tobytes())
     assert ends[0] != ends[1]
+
+
+@pytest.mark.parametrize(
+    ("map_name", "others", "years"),
+    [("clique:2", Restless, 3), pytest.param("clique:3", Restless, 2, marks=pytest.mark.slow)],
+)
+def test_no_value_is_above_its_bound(map_name, others, years):
+    policies = profile_of(others, welfare_env.load_board(map_name))
+    del policies[A]
+    whole = Exhaustive(map_name, rules(years), A, [(1, policies)], remember=True)
+    whole.value()
+    stepper, bounds = Stepper(whole.board, rules(years)), PointBounds(whole.board, rules(years), 0)
+    for key, state in whole.states.items():
+        row = np.frombuffer(canonical(stepper, state), np.int32)
+        assert whole.known[key] <= bounds.upper(row[None])[0]
+    assert any(state.phase_type == RETREATS for state in whole.states.values()) == (map_name == "clique:3")
 
 
 @pytest.mark.parametrize(("others", "years"), [("hold", 2), ("prosocial", 3)])

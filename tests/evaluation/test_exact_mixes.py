@@ -14,6 +14,7 @@ import torch
 import agents
 import evaluation
 import welfare_env
+from agents import HoldPolicy
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
@@ -173,7 +174,9 @@ YEARS = 4
     ("map_name", "profile", "gain"),
     [
         ("clique:3", "prosocial", 6),
+        pytest.param("clique:4", "prosocial", 7, marks=pytest.mark.slow),
         pytest.param("clique:3", f"punisher:t=1,deviator={A}", 3, marks=pytest.mark.slow),
+        pytest.param("clique:4", f"punisher:t=1,deviator={A}", 4, marks=pytest.mark.slow),
     ],
 )
 def test_sampled_exploitability_never_exceeds_the_exact_value(map_name, profile, gain):
@@ -336,3 +339,35 @@ def test_the_command_prints_gains_and_writes_tables(tmp_path):
 def test_what_cannot_be_computed_is_refused_by_name(arguments, fault):
     with pytest.raises((EvaluationError, welfare_env.UnknownMapError), match=fault):
         list(theorems.deviation_gains(*arguments))
+
+
+class Line(HoldPolicy):
+    """Gives the orders of a line of play."""
+
+    def __init__(self, line):
+        self.line = dict(line)
+
+    def act(self, observation, info):
+        return info["view"].encode_orders(self.line[info["view"].phase])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("map_name", "t", "years", "gains"),
+    [
+        ("clique:3", 1, 3, [1, 1, 1]),
+        ("clique:4", 4, 5, [0, 0, 0, 0]),
+        ("shared-clique:3,shared=PLAYERD", 1, 3, [1, 1, 1, 2]),
+    ],
+)
+def test_punishers_who_remember_find_out_who_it_was(map_name, t, years, gains):
+    """Best responses gain what they gain from players who know (docs/theorems.md), also in games with the players."""
+    map_name, *options = map_name.split(",")
+    spec = ",".join([f"punisher:t={t},remembers=yes", *options])
+    found = exploitability(map_name, spec, years)
+    assert [response.gain for response in found.responses.values()] == gains
+    for power, response in found.responses.items():
+        players = {who: agents.make(spec) for who in found.responses}
+        players[power] = Line(best_response(map_name, spec, power, years).orders)
+        game = play_parallel(welfare_env.parallel_env(map_name, rules(years)), players).game
+        assert game.welfare[power] == response.value

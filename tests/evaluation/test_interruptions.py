@@ -195,19 +195,22 @@ def _workers(group: int) -> list[int]:
     return [process for process in _living(group) if _is_worker(process)]
 
 
-# What has just begun when the interruption comes: process group -> whether it has.
-MOMENTS: dict[str, Callable[[int], bool]] = {
-    "compiled code is loaded": lambda group: _has_loaded(group, "llvmlite"),
-    "a worker": lambda group: bool(_workers(group)),
-    "a worker loads torch": lambda group: any(_has_loaded(one, "libtorch") for one in _workers(group)),
+# What has just begun when the interruption comes: (process group, folder) -> whether it has.
+MOMENTS: dict[str, Callable[[int, Path], bool]] = {
+    "the command": lambda group, folder: True,
+    "compiled code is loaded": lambda group, folder: _has_loaded(group, "llvmlite"),
+    "a worker": lambda group, folder: bool(_workers(group)),
+    "a worker loads compiled code": lambda group, folder: any(_has_loaded(one, "llvmlite") for one in _workers(group)),
+    "a worker loads torch": lambda group, folder: any(_has_loaded(one, "libtorch") for one in _workers(group)),
+    "a game is stored": lambda group, folder: bool(_stored(folder / "games.sqlite")),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_at_any_moment(launch: Launch, moment: str) -> None:
+def test_at_any_moment(launch: Launch, tmp_path: Path, moment: str) -> None:
     process = launch(SCRIPT, *LASTING, "--store", "games.sqlite")
-    _wait_for(lambda: MOMENTS[moment](process.pid), process)
+    _wait_for(lambda: MOMENTS[moment](process.pid, tmp_path), process)
     _interrupted(process)
 
 
@@ -314,10 +317,11 @@ def test_a_killed_command_goes_on_where_it_was(launch: Launch, tmp_path: Path, w
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stop")
-def test_workers_end_with_their_parent(launch: Launch, store_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=str)
+def test_workers_end_with_their_parent(launch: Launch, store_path: Path, how: signal.Signals) -> None:
     process = launch(SCRIPT, *LONG, "--workers", "2", "--store", str(store_path))
     _wait_for(lambda: len(_stored(store_path)) >= 3, process)
-    process.kill()
+    process.send_signal(how)
     process.wait(PATIENCE)
     _wait_for(lambda: not _living(process.pid))
 

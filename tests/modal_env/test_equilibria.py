@@ -1,7 +1,7 @@
-"""All equilibria at one epsilon, against pygambit, and against what the post derives."""
+"""All equilibria at one epsilon, against pygambit, against a search by bases, and against what the post derives."""
 
 from fractions import Fraction as F
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -136,6 +136,49 @@ def test_games_with_copies_and_dominated_agents(symmetric_only: bool) -> None:
         places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
         copied = [[small[i][j] for j in places] for i in places]
         assert equilibria_of(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only), copied
+
+
+def solved(rows: Matrix) -> list[F] | None:
+    """Linear equations by Gauss and Jordan; None of a singular matrix."""
+    rows = [list(map(F, row)) for row in rows]
+    for i in range(len(rows)):
+        pivot = next((place for place in range(i, len(rows)) if rows[place][i]), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for place in set(range(len(rows))) - {i}:
+            rows[place] = [a - rows[place][i] * b for a, b in zip(rows[place], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def vertices_by_bases(utilities: Matrix) -> set[Mix]:
+    """The vertices by every choice of agents played and of as many best replies."""
+    size, found = len(utilities), set()
+    for number in range(1, size + 1):
+        for played, replies in product(combinations(range(size), number), repeat=2):
+            equal = [[*(utilities[i][j] for j in played), F(-1), F(0)] for i in replies]
+            solution = solved([*equal, [*[F(1)] * number, F(0), F(1)]])
+            if solution is None or min(solution[:-1]) < 0:
+                continue
+            shares = dict(zip(played, solution, strict=False))
+            mix = tuple(shares.get(j, F(0)) for j in range(size))
+            if max(sum(a * x for a, x in zip(row, mix, strict=True)) for row in utilities) <= solution[-1]:
+                found.add(mix)
+    return found
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(matrices())
+def test_vertices_are_those_that_a_search_by_bases_finds(utilities: Matrix) -> None:
+    found = vertices(utilities)
+    assert [vertex.mix for vertex in found] == sorted(vertices_by_bases(utilities), reverse=True)
+    for vertex in found:
+        paid = [sum(a * x for a, x in zip(row, vertex.mix, strict=True)) for row in utilities]
+        assert vertex.value == max(paid)
+        assert [bool(vertex.labels.replies >> i & 1) for i in range(len(paid))] == [x == max(paid) for x in paid]
+        assert [bool(vertex.labels.played >> i & 1) for i in range(len(paid))] == [x > 0 for x in vertex.mix]
 
 
 def test_agents_that_are_alike_are_one_class_and_dominated_ones_are_in_none() -> None:

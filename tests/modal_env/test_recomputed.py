@@ -71,7 +71,7 @@ def paid_against(plays: Plays, mix: dict[str, Fraction], name: str) -> Fraction:
 def test_the_equilibria_against_random_agents(level: int) -> None:
     """The good mix up to 1/3, SlipBot up to 1/2 and OneBot at 1; no agent is trusted by both FairBot and UnfairBot."""
     exploited = 0
-    for seed in range(6):
+    for seed in range(12):
         texts = crowd(seed, level, 150)
         plays, depths = Plays(texts), depths_of(texts)
         for name in [name for name in texts if not words_of(texts[name])]:
