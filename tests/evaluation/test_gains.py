@@ -195,15 +195,15 @@ def test_coalitions_whose_members_are_measured_alone_have_the_surplus_of_their_g
     result = evaluation.exploitability("random", 3, coalitions=every, **options)
     assert [(each.deviator, each.coalition) for each in result.surpluses] == [("dumbbot", PAIR), ("prosocial", PAIR)]
 
-    def points(games: Any, power: str) -> float:
+    def paid(games: Any, power: str) -> float:
         return float(np.mean([game.welfare_per_year[power] for game in games]))
 
     for found in result.surpluses:
         assert found.to_dict()["verdict"] == found.verdict == "not shown"  # fewer than five games
-        together = {power: points(result.attacks[found.deviator][PAIR], power) for power in (*PAIR, "PLAYERC")}
-        usual = {power: points(result.baseline, power) for power in together}
+        together = {power: paid(result.attacks[found.deviator][PAIR], power) for power in (*PAIR, "PLAYERC")}
+        usual = {power: paid(result.baseline, power) for power in together}
         alone = {
-            name: {power: points(played[power,], power) for power in PAIR} for name, played in result.attacks.items()
+            name: {power: paid(played[power,], power) for power in PAIR} for name, played in result.attacks.items()
         }
         best = {power: max(usual[power], *(each[power] for each in alone.values())) for power in PAIR}
         for estimate, before in (

@@ -1,7 +1,6 @@
 """The replay page in a real browser: controls, keys, links, messages, hostile texts, and that it asks for nothing."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,19 +9,16 @@ import pytest
 
 import welfare_env
 from benchmarks.replay import findings
+from tests.browsers import AXE, IN_A_BROWSER, NEEDS_AXE
 from tests.evaluation.conftest import until as wait_until
 from tests.welfare_env.positions import full_press
 from tests.welfare_env.test_replay import HOSTILE as hostile
-from tools.browser import Browser, BrowserError, chromium
+from tools.browser import Browser, BrowserError
 from welfare_env import Game, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.words import phase_title
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)"),
-]
-AXE = Path(os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js"))  # npm install axe-core
+pytestmark = IN_A_BROWSER
 TITLE = "document.getElementById('phase')?.textContent"
 COUNT = "document.getElementById('count')?.textContent"
 FIRST, END = "Spring 1901, movement", "End of the game"
@@ -201,7 +197,7 @@ def test_the_policy_stops_what_would_get_in(browser, page):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: npm install axe-core, or AXE_CORE=.../axe.min.js")
+@NEEDS_AXE
 @pytest.mark.parametrize("dark", [False, True])
 def test_axe_finds_nothing(browser, page, dark):
     for width, height in SCREENS:

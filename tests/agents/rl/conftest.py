@@ -33,13 +33,17 @@ def checkpoint_of(board, rules, size=SMALL, seed=0, **changes):
 
 def play_aec(spec, seed=0, **options):
     """A game of a policy in all seats, strict, so that nothing is refused; in `play_parallel` all act at once."""
-    env = welfare_env.make(strict=True, **({} if "rules" in options else {"years": 1}), **options)
-    return playing.play(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
+    return playing.play(*seats_of(welfare_env.make, spec, options), seed).game
 
 
 def play_parallel(spec, seed=0, **options):
-    env = welfare_env.parallel_env(strict=True, **({} if "rules" in options else {"years": 1}), **options)
-    return playing.play_parallel(env, {agent: agents.make(spec) for agent in env.possible_agents}, seed).game
+    return playing.play_parallel(*seats_of(welfare_env.parallel_env, spec, options), seed).game
+
+
+def seats_of(make, spec, options):
+    """An environment, of one year unless the options have rules, and a policy for each of its agents."""
+    env = make(strict=True, **({} if "rules" in options else {"years": 1}), **options)
+    return env, {agent: agents.make(spec) for agent in env.possible_agents}
 
 
 def decisions(env):

@@ -1,25 +1,19 @@
 """A person in a real browser: every kind of order by mouse and by keyboard, a game on a phone, and what goes wrong."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("starlette")
 
 from benchmarks.replay import findings
+from tests.browsers import AXE, IN_A_BROWSER, NEEDS_AXE
 from tests.evaluation.conftest import until
 from tests.evaluation.web.conftest import table_settings
-from tools.browser import Browser, chromium
+from tools.browser import Browser
 from welfare_env import Rules
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)"),
-]
-AXE = Path(os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js"))  # npm install axe-core
+pytestmark = [*IN_A_BROWSER, pytest.mark.slow]
 GOAL = "document.getElementById('goal').textContent"
 PHASE = "document.getElementById('phase').textContent"
 TOLD = "document.getElementById('notice').textContent"
@@ -239,7 +233,7 @@ def test_a_game_on_a_phone(browser, serving):
     assert all(asked.startswith(f"http://127.0.0.1:{hosted.port}/") for asked in browser.requests)
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (npm install axe-core; AXE_CORE=PATH)")
+@NEEDS_AXE
 @pytest.mark.parametrize(("width", "height", "dark"), [(1280, 900, True), (390, 844, False)])
 def test_nothing_keeps_people_from_using_it(browser, serving, width, height, dark):
     browser.look(width, height, dark=dark)
